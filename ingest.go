@@ -139,8 +139,8 @@ const (
 	KeepFor      = 29 * 24 * time.Hour
 )
 
-// ClockAhead is how far this machine's clock may be off the clocks it is checked against, and a slot's due time ahead
-// of this machine's clock, before neither is believed.
+// ClockAhead bounds trust in a clock: this machine's may differ by so much from the clocks it is checked against, and a
+// slot's due time may be so far ahead of it.
 const ClockAhead = 10 * time.Minute
 
 // SlotKey names a slot: a piece of a job's work that must happen once. DueAt is in UTC, whole seconds.

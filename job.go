@@ -31,7 +31,7 @@ type Job struct {
 	Queries  []string      // of a search, in place of Query: each is a series, and they take turns
 	Channels []string      // of uploads: ids or handles, as the upstream writes them
 	Videos   []string      // of videos: ids
-	Charted  time.Duration // of videos: also those that were charted within that time; 0: none
+	Charted  time.Duration // of videos: also every video charted within that time; 0: none
 }
 
 // Series is all slots of one key of one job: a region's chart, hour after hour.

@@ -53,7 +53,7 @@ type Sink interface {
 	SaveVideos(ctx context.Context, slot ingest.Slot, asked ingest.Asked,
 		page ingest.Page) (ingest.Slot, ingest.Absences, error)
 	// SaveCounts writes the counts that came back for the ids asked. The others count as counted too, unless the answer
-	// is suspect. Those of a slot of a watch list are kept as a chart's are, in the order asked, and are sightings.
+	// is suspect. A watch list's slot keeps its counts as a chart does, in the order asked, and they are sightings.
 	SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error)
 	// SaveNames replaces the names of a region's categories.
 	SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error)

@@ -39,7 +39,7 @@ func (m *minuteful) call(who string) *fetch.Error {
 	return nil
 }
 
-// A client of the gateway that comes back when it is told to gets a share of the calls of a minute, however many calls
+// A client of the gateway that obeys Retry-After gets a share of the calls of a minute, however many calls
 // of a run have places before it; it takes no more than half, and the provider's limit holds.
 func TestAClientHasItsShareOfAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -162,7 +162,7 @@ func (f *watching) rewind(slot ingest.Slot) (ingest.Slot, int) {
 	return slot, pages
 }
 
-// settle does nothing: what a channel has beyond its newest uploads is not looked for.
+// settle does nothing: a job of uploads never asks for a channel's older uploads.
 func (f *watching) settle(context.Context, ingest.Slot) (more bool, err error) { return false, nil }
 
 // goneError ends a slot of a channel that is not there.

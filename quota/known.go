@@ -17,8 +17,8 @@ func (w Who) spender() spender {
 	return spender{region: w.Region, client: w.Client}
 }
 
-// Lacking returns known, in its order, with the part of each Amount that was not counted; 0 if all of it was. What is
-// known of nobody (Purpose.unknown) is lacking if the pool's sum is.
+// Lacking returns known, in its order, with the part of each Amount that was not counted; 0 if all of it was. A
+// spend of an unknown caller (Purpose.unknown) is lacking if the pool's sum is.
 func Lacking(known, counted []Spent) []Spent {
 	type key struct {
 		spender

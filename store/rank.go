@@ -39,8 +39,7 @@ func (a *arguments) add(value any) string {
 // notGained is less than a video can gain.
 const notGained = -1e15
 
-// fewRead is the number of matches up to which all are read at once. A variable, so that a test can compare both
-// ways.
+// fewRead is the most matches that are read at once. A variable, so that a test can compare both ways.
 var fewRead = 500
 
 // rank returns the first of these videos that pass the filters, in the order. Where views decide, it reads the most

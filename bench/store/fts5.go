@@ -35,8 +35,8 @@ var ofFewVideos = map[string]struct{ onReal, onGenerated float64 }{
 // words, in each shape that has only words.
 func (b *bench) besideFTS5(ctx context.Context) error {
 	b.report.Section("Beside FTS5", fmt.Sprintf("%d searches of each shape: the", b.searches)+" same words by `SELECT rowid ... WHERE video_text MATCH ? ORDER BY rank LIMIT 20` in the same store"+
-		", in turns: p50 of the processor's time. FTS5 gives numbers of videos. A search takes the last word for a beginning too, forgives what "+
-		"finds nothing, weighs how much a video is watched, and reads what it shows. Where FTS5 finds nothing it is asked again as its user would have to, for "+
+		", in turns: p50 of the processor's time. FTS5 gives numbers of videos. A search takes the last word for a beginning too, forgives words that "+
+		"find nothing, weighs how much a video is watched, and reads the shown videos. Where FTS5 finds nothing it is asked again as its user would have to, for "+
 		"the last word as a beginning, and then for any of the words: the goal holds an answer against an answer. The last two columns say for how many "+
 		"queries that was, and how many the search forgave.")
 	if len(b.real) > 0 {

@@ -32,7 +32,7 @@ const howToRun = "`make bench`, or in `bench/`: `go run ./store -write`" + `. It
 	"`-small`" + ` is a
 tenth of it, ` + "`-only writing,size,search`" + ` runs parts, ` + "`-rows N`" + ` says how many generated videos the large store
 holds, ` + "`-keep DIR`" + ` keeps the generated stores for the next run. Real rows are the recorded charts of ` + "`../shared/data/trending`" + `;
-generated ones have words as unevenly spread as those of a language. Everything here is the output of one run; ok and miss are
+generated ones spread their words as unevenly as a language does. Everything here is the output of one run; ok and miss are
 computed from its figures. Compare ratios: milliseconds belong to the machine.`
 
 const titleProgram = "The program, measured"

@@ -108,7 +108,7 @@ func inCosts(p quota.Pool) string {
 // be ahead.
 func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Tariff.Horizon() + quota.MaxClockGap) }
 
-// RebuildSince returns the start of the time for which Rebuild needs them.
+// RebuildSince is MissingSince for Rebuild: it needs the slots since then.
 func (a Account) RebuildSince() time.Time { return a.MissingSince().Add(-longestSlot) }
 
 // Missing returns the spends of these slots that the ledger certainly lacks. It judges only slots that spent

@@ -92,7 +92,7 @@ func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 		costs, err := BackfillCalls(ingest.BackfillUploads, s.Upstream, s.Tariff)
 		return costs.PerCall(), err
 	}
-	if job.Kind == ingest.KindVideos { // the counts of the list; what was charted meanwhile is not known
+	if job.Kind == ingest.KindVideos { // of the listed videos; the number of charted ones is not known yet
 		cost, err := s.Tariff.Cost(calls.Lookup)
 		return cost.Times(int64(ceilDiv(len(job.Videos), s.Upstream.Limits().IDsPerCall))), err
 	}

@@ -14,7 +14,7 @@ import (
 
 // The channels of an uploads job, the queries of a search job and the ids of a videos job come from the config and from its file, each once; a wrong
 // one is named with its line.
-func TestAJobNamesWhatItWatches(t *testing.T) {
+func TestAWatchingJobNamesItsSources(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "channels.txt"), []byte("# mine\n@b\r\n\n @a \n@c"), 0o600); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ type Walk struct {
 
 const interval = 30 * time.Minute
 
-// Run prints the walk, and and returns the error of the first step that went otherwise.
+// Run prints the walk, and returns the error of the first step that went otherwise.
 func (d *Walk) Run(ctx context.Context) error {
 	steps := []func(context.Context) error{d.slots, d.neighbour, d.refusal, d.ledgerDown, d.search, d.report}
 	for _, step := range steps {

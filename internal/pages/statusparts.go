@@ -59,8 +59,8 @@ func (st Status) spenders() g.Node {
 		})))
 }
 
-// missing is the part that keeps the quota from being known: the ledger, or the store, without which the ledger is
-// not asked.
+// missing names the part whose failure hides the quota: the ledger, or the store, because the page asks no ledger
+// while the store fails.
 func (st Status) missing() string {
 	if st.Standing.Ledger.State == standing.Idle {
 		return "store"

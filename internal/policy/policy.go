@@ -50,8 +50,8 @@ type Verdict struct {
 // String returns the verdict in one line.
 func (v Verdict) String() string { return v.Clause + ": " + string(v.Status) + ": " + v.Detail }
 
-// Judge judges the given clauses, in the order of terms.Names; that of one project also without a clause, if another
-// account was spent: a renamed one would begin from nought.
+// Judge judges the given clauses, in the order of terms.Names. It judges terms.OneProject without a clause too if
+// another account was spent: a renamed account would begin from nought.
 func Judge(clauses map[string]terms.Clause, f Facts) []Verdict {
 	verdicts := []Verdict{}
 	for _, name := range terms.Names() {

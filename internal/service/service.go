@@ -96,7 +96,7 @@ type Runtime struct {
 	TellIdle func(ctx context.Context, why error) error
 	// OtherIdle returns the other machines that do not work.
 	OtherIdle func(context.Context) ([]ingest.IdleMachine, error)
-	Hooks     *hooks.Teller         // tells what has changed; may be nil
+	Hooks     *hooks.Teller         // tells programs and addresses of changes; may be nil
 	Save      func(context.Context) // saves the knowledge of this process alone; every heartbeat calls it
 	Close     func()
 }

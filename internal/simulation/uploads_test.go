@@ -191,9 +191,9 @@ func TestTenChannelsCostAtMost260UnitsADay(t *testing.T) {
 	}
 }
 
-// A channel that is hidden or deleted, or has another handle, is told by its slot; one that returns loses nothing; a burst
+// A channel that is hidden or deleted, or has another handle, is reported by its slot; one that returns loses nothing; a burst
 // of uploads takes a second page and no look-up of its own for the last ones.
-func TestWhatBecomesOfAChannelIsAState(t *testing.T) {
+func TestAHiddenOrDeletedChannelIsAState(t *testing.T) {
 	o := observe(t, []int{1, 1, 1, 1, 0}, 0, nil)
 	o.schedule(uploadsJob(o.up, 5))
 	o.until(2 * time.Hour)

@@ -299,8 +299,8 @@ func firstDifference(got, want string) string {
 	return "one is longer"
 }
 
-// In no state do two mouths differ: in how bad it is, in which series are stale and how old, in until when a series
-// waits, or in whether the ledger and the store can be read. A headline is good only while every series' newest chart
+// Every command, page and metric agrees in every state: on how bad it is, which series are stale and how old, until when
+// a series waits, and whether the ledger and the store can be read. A headline is good only while every series' newest chart
 // is younger than its bound.
 func TestNoTwoMouthsDiffer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -31,8 +31,8 @@ func MarkerFor(w io.Writer, brackets bool) Marker {
 	return Marker{}
 }
 
-// Pad is the function Pad for a text with marked parts. A span is [start, end) in characters of the original text. A
-// marked part is never cut: if it does not fit, it is left out with everything after it or, if it is the first, shown
+// Pad is the function Pad for a text with marked parts. A span is [start, end) in characters of the original text. Pad
+// never cuts a marked part: one that does not fit is dropped with everything after it or, if it is the first, shown
 // without the beginning of the text. A part wider than the columns is not marked.
 func (m Marker) Pad(text string, spans [][2]int, columns int) string {
 	if m.begin == "" || len(spans) == 0 {

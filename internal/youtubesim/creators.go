@@ -13,7 +13,7 @@ import (
 
 const (
 	creatorBacklog = 60 // videos that a creator has when the stand-in starts
-	creatorDays    = 60 // for which creators go on uploading after that
+	creatorDays    = 60 // creators go on uploading for so long after that
 )
 
 // creators is a catalogue of the channels @creator0, @creator1 and so on, besides the charts of another catalogue. Each

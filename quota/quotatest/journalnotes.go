@@ -172,10 +172,10 @@ var journalNotes = []JournalCase{
 		d.reopened()
 		d.snapshots(units, search)
 		later := snapshotOf("units", noon.Add(time.Microsecond), 1)
-		later.Generation = 3 // whatever generation, and however little it saw
+		later.Generation = 3 // any generation, and any smaller usage
 		d.begins(d.row("a", noon), sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{later}})
 		kept := later
-		kept.Drain, kept.Owed = units.Drain, true // what is owed is kept until it is synced, or was lifted
+		kept.Drain, kept.Owed = units.Drain, true // a drain is owed until a sync or its lifting
 		d.snapshots(kept, search)
 		kept.Owed, kept.At = false, noon.Add(second)
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{kept}})

@@ -86,8 +86,8 @@ type RowVerdict struct {
 	ID    int64
 	State RowState
 	At    time.Time // zero: unchanged
-	// For RowSynced: Synced is the time by the remote's clock, Until the generation that the journal knew before, the
-	// last one for which an earlier Sync of the row holds.
+	// For RowSynced: Synced is the time by the remote's clock, Until the generation that the journal knew before: an
+	// earlier Sync of the row holds up to that one.
 	Synced time.Time
 	Until  Generation
 }

@@ -7,7 +7,7 @@
 --     w<who>      the 2-byte id of a spender
 --     o<writer>   number and nonce of its last operation, then the answer, take.lua's result; if it was synced, only 0 and
 --                 the time: WRITER
---     r<pool>     the snapshots that it was raised to: sharedledger.Raised as JSON
+--     r<pool>     the snapshots that raised it: sharedledger.Raised as JSON
 --     h           the hosts that have synced in this generation: sharedledger.Host as JSON
 --     s           the replication id of the server where the generation began: a master that was turned into a replica
 --                 and back has a new one, and may have an older state

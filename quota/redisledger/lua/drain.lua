@@ -1,7 +1,7 @@
 -- Stores a drain of a pool.
 --
 -- KEYS[1]  the account's state
--- ARGV[1]  the drain (until 0: it is lifted) and the least horizon, packed, seven bytes each
+-- ARGV[1]  the drain (until 0 lifts it) and the least horizon, packed, seven bytes each
 -- ARGV[2]  'm', ARGV[3] the field of the pool
 -- Result   1
 -- Errors   CORRUPT.  NEWER.

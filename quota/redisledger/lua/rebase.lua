@@ -2,7 +2,7 @@
 -- older than the newest 2^50 units, a thousand times the largest limit, so that no decision changes.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
--- ARGV[1]  'm', ARGV[1 + i] the field of the i-th pool, ARGV[2 + pools] the total up to which nothing is done
+-- ARGV[1]  'm', ARGV[1 + i] the field of the i-th pool, ARGV[2 + pools] the total above which a pool is reduced
 -- Result   1
 -- Errors   CORRUPT.  NEWER.
 

@@ -12,10 +12,9 @@
 -- Result   the clock, before which no snapshot can have counted anything of this
 -- Errors   CHANGED.  LOST.  GENERATION now.  CLOCK clock newest: too far apart.  CORRUPT.  NEWER.
 
--- The position from which on entries are new, and up to which they were read; how many are staged (0: none are) and how
--- many are here; the growth of the total (and NONE), how many entries came in (NONE: the log stays), and the time of
--- the newest; until when the drain is that is lifted (0: none is), and a drain; then the last entry that was read, if
--- there was any.
+-- The position of the first new entry, and of the last one read; how many are staged (0: none are) and how many are
+-- here; the growth of the total (and NONE), how many entries came in (NONE: the log stays), and the time of the newest;
+-- the end of the drain to lift (0: none), and a drain; then the last entry read, if any.
 local PLAN = '>I7I7I7I7I7I7I7I7I7I7I7I7I7'
 local NONE = 4503599627370496
 local LEFT = 4096 -- entries that may have come in since
