@@ -32,6 +32,11 @@ func TestADateFromACacheIsNoClock(t *testing.T) {
 	}{
 		{"Age", "86400", time.Time{}}, {"Age", "0", time.Time{}}, {"X-Cache", "HIT from proxy.example:3128", time.Time{}},
 		{"Cache-Status", "Edge; hit", time.Time{}}, {"Warning", `110 - "Response is Stale"`, time.Time{}},
+		{"X-Cache-Status", "STALE", time.Time{}}, {"Cf-Cache-Status", "REVALIDATED", time.Time{}}, {"X-Cache", "UPDATING", time.Time{}},
+		{"X-Cache", "TCP_MEM_HIT from edge.example", time.Time{}}, {"X-Nginx-Cache", "HIT", time.Time{}}, {"X-Cache-Hits", "0, 3", time.Time{}},
+		{"X-Varnish", "32770 3", time.Time{}}, {"X-Varnish", "32770", now}, {"X-Cache-Hits", "0", now}, {"Cache-Status", "Edge; fwd=stale", now},
+		{"Cache-Control", "max-age=60, stale-while-revalidate=30", now}, {"X-Cache-Key", "whitelist", now}, {"X-Cache-Lookup", "HIT from proxy.example:3128", now},
+		{"Cf-Cache-Status", "DYNAMIC", now}, {"Via", "1.1 proxy.example (squid/5.7)", now},
 		{"X-Cache", "MISS from proxy.example", now}, {"Cache-Status", "Edge; fwd=miss", now}, {"", "", now},
 	} {
 		name, value = tt.name, tt.value

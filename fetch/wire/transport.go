@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -233,13 +234,33 @@ func (t *Transport) keepDate(resp *http.Response) time.Time {
 	return date
 }
 
-// cached reports whether a cache says that an answer is its own: by RFC 9111, RFC 9211, or as caches of old do.
+// fromCache are the words of caches for an answer of their own.
+var fromCache = []string{"hit", "stale", "updating", "revalidated"}
+
+// cached reports whether a cache says that an answer is its own: by RFC 9111, by RFC 9211, where stale is the reason for
+// asking again, or as Squid, Varnish, nginx and hosts of content do.
 func cached(h http.Header) bool {
-	if h.Get("Age") != "" || strings.HasPrefix(h.Get("Warning"), "11") { // 110: stale; 111, 112, 113: not asked again
-		return true
-	}
-	for _, name := range []string{"Cache-Status", "X-Cache", "X-Cache-Status", "Cf-Cache-Status", "X-Proxy-Cache"} {
-		if strings.Contains(strings.ToLower(strings.Join(h.Values(name), ",")), "hit") {
+	for name, values := range h {
+		text := strings.ToLower(strings.Join(values, ","))
+		words := strings.FieldsFunc(text, func(r rune) bool { return r < 'a' || r > 'z' })
+		own := false
+		switch name {
+		case "Cache-Control", "X-Cache-Lookup":
+		case "Age":
+			own = true
+		case "Warning": // 110: stale; 111, 112, 113: not asked again
+			own = strings.HasPrefix(text, "11")
+		case "Cache-Status":
+			own = slices.Contains(words, "hit")
+		case "X-Varnish": // the number of this request, and of the one that filled the cache
+			own = len(strings.Fields(text)) > 1
+		case "X-Cache-Hits":
+			own = strings.ContainsAny(text, "123456789")
+		default:
+			own = strings.Contains(name, "Cache") &&
+				slices.ContainsFunc(words, func(word string) bool { return slices.Contains(fromCache, word) })
+		}
+		if own {
 			return true
 		}
 	}
