@@ -82,6 +82,7 @@ type JobPace struct {
 	Pages  int    // of a chart: fewer than the job has if whole charts would be too rare
 	Pool   string // the pool that slows it
 	Budget int64  // the amount of that pool that the schedule may use in the limiting window
+	Left   int64  // the part of Budget that is not used yet, if that window is the provider's day
 	Window string
 	Ends   time.Time // of that window, if it is the provider's day
 	Waits  bool      // for the pool to open, or for its window to end: it has no interval at present
@@ -93,11 +94,10 @@ func (p JobPace) String() string {
 	if round == every { // longer by seconds
 		round = fmt.Sprintf("%s %d s", round, max(1, (p.Round-p.Job.Every)/time.Second))
 	}
-	s := fmt.Sprintf("%s every %s instead of %s: %d %s", p.Job.Name, round, every, p.Budget, p.Pool)
-	if p.Ends.IsZero() {
-		s += " in " + p.Window
-	} else {
-		s += " in the day that ends " + p.Ends.UTC().Format("15:04Z")
+	s := fmt.Sprintf("%s every %s instead of %s: %d %s in %s", p.Job.Name, round, every, p.Budget, p.Pool, p.Window)
+	if !p.Ends.IsZero() {
+		s = fmt.Sprintf("%s every %s instead of %s: %d %s left in the day that ends %s", p.Job.Name, round, every, p.Left,
+			p.Pool, p.Ends.UTC().Format("15:04Z"))
 	}
 	if p.Pages < p.Job.Pages {
 		s += fmt.Sprintf(", %d of %d pages", p.Pages, p.Job.Pages)
@@ -277,6 +277,7 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 		}
 		for _, w := range r.Pools[i].Windows {
 			b := s.supplyOf(r.Pools[i], w, r.Spent, p.Last, now)
+			left := b.left
 			b.left -= spare(pool.Name)
 			if s.Hosts > 1 { // another host's chart may be running when one begins
 				b.left -= price[pool.Name]
@@ -288,6 +289,7 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 			}
 			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
 				p.Gap, p.Pool, p.Budget, p.Window, p.Ends = gap, pool.Name, b.budget, w.Window.Name, time.Time{}
+				p.Left = left
 				if w.Window.Day() {
 					p.Ends = w.FreesAt
 				}

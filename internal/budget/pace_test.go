@@ -69,7 +69,7 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 		{"300 units of which others use half", 300, []ingest.Job{usual}, 0, 150, dawn, "chart every 6 h instead of 30 m: 135 units in 24h", 4},
 		{"40 units: whole charts would come every 21 h", 40, []ingest.Job{usual}, 0, 0, dawn, "chart every 10 h 40 m instead of 30 m: 38 units in 24h, 2 of 4 pages", 2},
 		{"4 units: a page a region in two days and more", 4, []ingest.Job{usual}, 0, 0, dawn, "chart every 64 h 1 m instead of 30 m: 3 units in 24h, 1 of 4 pages", 1},
-		{"a day half spent in an hour: the rest is spread over the rest", 3_000, []ingest.Job{usual}, 2_550, 0, dawn.Add(time.Hour), "chart every 2 h 27 m instead of 30 m: 2850 units in the day that ends 08:00Z", 4},
+		{"a day half spent in an hour: the rest is spread over the rest", 3_000, []ingest.Job{usual}, 2_550, 0, dawn.Add(time.Hour), "chart every 2 h 27 m instead of 30 m: 300 units left in the day that ends 08:00Z", 4},
 		{"others have spent what it had: a wait for the day's end is no interval", 10_000, []ingest.Job{usual}, 192, 9_380, dawn.Add(12 * time.Hour), "", 4},
 		{"others have spent all: it waits, at no pace", 10_000, []ingest.Job{usual}, 192, 9_500, dawn.Add(12 * time.Hour), "", 1},
 		{"the cron line's price is set aside", 300, []ingest.Job{usual, {Name: "six", Kind: ingest.KindChart, Regions: regions.Default(), Cron: "0 6 * * *", Pages: 4}}, 0, 0, dawn,
@@ -309,7 +309,7 @@ func TestAPaceSpeaksOfItsOwnDay(t *testing.T) {
 		free time.Duration
 		want string
 	}{
-		{time.Hour, "chart every 6 h 24 m instead of 30 m: 285 units in the day that ends 08:00Z"},
+		{time.Hour, "chart every 6 h 24 m instead of 30 m: 60 units left in the day that ends 08:00Z"},
 		{13 * time.Hour, ""},
 	} {
 		r := reported(s, now, 225, 0)
