@@ -65,7 +65,7 @@ func TestNoCommandShowsThePasswordOfAWrongURL(t *testing.T) {
 // wrongURL runs one command with the URL in INGEST_STORE, INGEST_LEDGER or the config, and expects it to be refused.
 func (h *home) wrongURL(c canary, what, url string, inConfig bool, args []string) {
 	h.t.Helper()
-	g := handed{env: map[string]string{"INGEST_STORE": "", "INGEST_LEDGER": "", "INGEST_KEY": "AIzaSy-not-the-canary"}}
+	g := handed{env: map[string]string{"INGEST_STORE": "", "INGEST_LEDGER": "", "INGEST_KEY": "not-the-canary"}}
 	switch {
 	case strings.Contains(url, "\x00") || inConfig:
 		text := fmt.Sprintf("%s: %q\n", strings.ToLower(what), url)

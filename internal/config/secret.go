@@ -182,8 +182,7 @@ func checkKey(text string) error {
 	case strings.Contains(upper, "API_KEY"), strings.Contains(upper, "YOUR_"):
 		return errors.New("holds the place of a key in an example: put an API key there")
 	case strings.HasPrefix(text, keyBegin) && len(text) != keyLength:
-		return fmt.Errorf("holds %d characters, and a key that begins with %s has %d: copy all of it, once",
-			len(text), keyBegin, keyLength)
+		return fmt.Errorf("holds %d characters, and a key of Google has %d: copy all of it, once", len(text), keyLength)
 	case strings.ContainsFunc(text, func(r rune) bool { return !isOfKey(r) }):
 		return errors.New("holds characters that no key has: there are letters, digits, - _ and .")
 	}
