@@ -171,6 +171,10 @@ type Slot struct {
 	// zeros. Copies of a Slot share the map, so Charge and Refund replace it instead of changing it.
 	Charges map[string]int64
 
+	// Emergency is the part of Charges that its machine drew on its own emergency budget, while the ledger could not
+	// answer: the ledger counts it when that machine reaches it again.
+	Emergency map[string]int64
+
 	// Tries counts the claims in a row that brought nothing, including the current one. Claims ended by quota or by a
 	// stop of the run do not count.
 	Tries int
@@ -262,22 +266,36 @@ type Claim struct {
 // ErrFenced is returned for a write by a claim that another run has taken over or that has ended. Nothing was written.
 var ErrFenced = errors.New("the slot was taken over by another run")
 
-// Charge records a call that drew these amounts, by pool.
-func (s *Slot) Charge(pools map[string]int64) { s.charge(pools, 1) }
+// Charge records a call that drew these amounts, by pool, on the ledger or on the emergency budget.
+func (s *Slot) Charge(pools map[string]int64, emergency bool) { s.charge(pools, emergency, 1) }
 
 // Refund undoes the Charge of a call.
-func (s *Slot) Refund(pools map[string]int64) { s.charge(pools, -1) }
+func (s *Slot) Refund(pools map[string]int64, emergency bool) { s.charge(pools, emergency, -1) }
 
-func (s *Slot) charge(pools map[string]int64, sign int64) {
-	charges, most := map[string]int64{}, int64(0)
-	maps.Copy(charges, s.Charges)
-	for pool, amount := range pools {
+func (s *Slot) charge(pools map[string]int64, emergency bool, sign int64) {
+	most := int64(0)
+	for _, amount := range pools {
 		most = max(most, amount)
-		charges[pool] += sign * amount
 	}
-	maps.DeleteFunc(charges, func(_ string, amount int64) bool { return amount == 0 })
-	s.Units, s.Charges = s.Units+sign*most, charges
+	s.Units, s.Charges = s.Units+sign*most, plus(s.Charges, pools, sign)
+	if emergency {
+		s.Emergency = plus(s.Emergency, pools, sign)
+	}
 }
+
+// plus returns a new map of the sums, or of the differences if sign is -1, without zeros.
+func plus(a, b map[string]int64, sign int64) map[string]int64 {
+	sum := map[string]int64{}
+	maps.Copy(sum, a)
+	for pool, amount := range b {
+		sum[pool] += sign * amount
+	}
+	maps.DeleteFunc(sum, func(_ string, amount int64) bool { return amount == 0 })
+	return sum
+}
+
+// Counted returns the part of Charges that the ledger counted before the calls were made.
+func (s Slot) Counted() map[string]int64 { return plus(s.Charges, s.Emergency, -1) }
 
 // Ticks returns the due times that the slot stands for, oldest first: its own, or the times of consecutive missed
 // ticks, assumed to be evenly spaced.

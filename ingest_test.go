@@ -11,17 +11,17 @@ import (
 func TestASlotCountsUnitsByItsMostExpensivePoolAndKeepsEveryPool(t *testing.T) {
 	search, list := map[string]int64{"units": 100, "search": 1}, map[string]int64{"units": 1, "search": 0}
 	var slot ingest.Slot
-	slot.Charge(search)
+	slot.Charge(search, false)
 	before := slot
-	slot.Charge(list)
+	slot.Charge(list, false)
 	if want := map[string]int64{"units": 101, "search": 1}; slot.Units != 101 || !maps.Equal(slot.Charges, want) {
 		t.Errorf("%d units, %v, want 101 and %v", slot.Units, slot.Charges, want)
 	}
 	if before.Charges["units"] != 100 {
 		t.Errorf("a copy that was made before has changed: %v", before.Charges)
 	}
-	slot.Refund(list)
-	slot.Refund(search)
+	slot.Refund(list, false)
+	slot.Refund(search, false)
 	if slot.Units != 0 || len(slot.Charges) > 0 {
 		t.Errorf("once all is refunded: %d units, %v", slot.Units, slot.Charges)
 	}

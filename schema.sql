@@ -59,6 +59,7 @@ CREATE TABLE slots (
     videos     INTEGER NOT NULL DEFAULT 0,
     units      INTEGER NOT NULL DEFAULT 0,      -- charged, over all attempts: for each call its cost in its most expensive pool
     charges    TEXT,                            -- pool -> amount charged, over all attempts, a JSON object; NULL: nothing was
+    emergency  TEXT,                            -- the part of charges that drew on a machine's emergency budget
     reason     TEXT    NOT NULL DEFAULT '',     -- why it is not done, as of its end
     retry_at   INTEGER,                         -- advice, not a gate
     fetched_at INTEGER,                         -- when its last page was saved

@@ -134,7 +134,7 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 		return d, err
 	}
 	slot := p.slot
-	slot.Charge(charges(d))
+	slot.Charge(charges(d), d.Degraded)
 	p.units, p.part = slot.Units-p.slot.Units, p.part+part(d)
 	slot.Unsaved += p.units
 	p.publishProgress(slot)
@@ -178,7 +178,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 // uncharge subtracts a refund from the slot's charges.
 func (p *pass) uncharge(d quota.Decision) {
 	slot := p.slot
-	slot.Refund(charges(d))
+	slot.Refund(charges(d), d.Degraded)
 	p.part -= part(d)
 	slot.Unsaved -= p.slot.Units - slot.Units
 	p.share.giveBack(p.slot.Units - slot.Units)

@@ -72,7 +72,7 @@ func (p *pass) attempt(ctx context.Context) result {
 		slog.String("outcome", string(slot.State)), slog.Int("pages", slot.Pages),
 		slog.Int64("units", slot.Units-before.Units))
 	drew := slot
-	drew.Refund(before.Charges)
+	drew.Refund(before.Charges, false)
 	return result{ingest.SlotResult{Slot: slot, Spent: slot.Units - before.Units, Drew: drew.Charges,
 		Took: time.Since(began), Err: err}, p.silent.Load()}
 }

@@ -20,16 +20,16 @@ func TestChargesAreKeptByPoolOverAttempts(t *testing.T) {
 	if slot.Charges != nil {
 		t.Errorf("before the first call: %v", slot.Charges)
 	}
-	slot.Charge(call)
+	slot.Charge(call, false)
 	slot, err := s.Enqueue(t.Context(), slot, []string{"a"}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slot.Charge(call)
+	slot.Charge(call, false)
 	if slot, err = s.Restart(t.Context(), slot, 1); err != nil {
 		t.Fatal(err)
 	}
-	slot.Charge(call)
+	slot.Charge(call, false)
 	finish(t, s, slot, ingest.Stopped, "units are spent")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -181,20 +181,24 @@ func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot inges
 	if slot.State != ingest.Claimed {
 		lease = time.Time{}
 	}
-	var charges any
-	if len(slot.Charges) > 0 {
-		charges = asJSON{slot.Charges}
-	}
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE slots
-		SET state = ?, lease = ?, token = ?, token_at = ?, pages = ?, videos = ?, units = ?, charges = ?, reason = ?, retry_at = ?,
+		SET state = ?, lease = ?, token = ?, token_at = ?, pages = ?, videos = ?, units = ?, charges = ?, emergency = ?, reason = ?, retry_at = ?,
 		    fetched_at = coalesce(?, fetched_at), tries = ?, usual = ?
 		WHERE id = ?`,
-		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos, slot.Units, charges, Plain(slot.Reason),
+		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos, slot.Units, amounts(slot.Charges), amounts(slot.Emergency), Plain(slot.Reason),
 		millis(slot.RetryAt), millis(slot.FetchedAt), slot.Tries, slot.Usual, id); err != nil {
 		return err
 	}
 	return s.updateSeries(ctx, tx, id, slot.State)
+}
+
+// amounts is how a slot's column holds amounts by pool: NULL if there are none.
+func amounts(pools map[string]int64) any {
+	if len(pools) == 0 {
+		return nil
+	}
+	return asJSON{pools}
 }
 
 // updateSeries keeps the series row consistent with a slot that has just changed to state.

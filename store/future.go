@@ -68,7 +68,7 @@ func keepCharges(ctx context.Context, tx *txn, spent []ingest.Slot, now time.Tim
 				Reason: "the spends of slots that a clock that was ahead put into the future, and doctor --repair removed"}
 		}
 		units := kept[key].Units + slot.Units
-		kept[key].Charge(slot.Charges)
+		kept[key].Charge(slot.Charges, false)
 		kept[key].Units = units // more than in any one pool, if calls drew on different pools
 	}
 	var slots []ingest.Slot

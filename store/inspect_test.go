@@ -22,7 +22,7 @@ func TestInspectReadsAStoreAndLeavesItAlone(t *testing.T) {
 	for region, state := range map[string]ingest.State{"US": ingest.Stopped, "GB": ingest.Failed} {
 		addDue(t, s, due(region, noon))
 		slot := claim(t, s, by("run", noon))
-		slot.Charge(map[string]int64{"units": 1})
+		slot.Charge(map[string]int64{"units": 1}, false)
 		finish(t, s, slot, state, "HTTP 500")
 	}
 	addDue(t, s, due("FR", noon))

@@ -30,7 +30,7 @@ func BenchmarkNoteCharge(b *testing.B) {
 	}
 	b.Run("note", func(b *testing.B) {
 		for b.Loop() {
-			slot.Charge(map[string]int64{"units": 1})
+			slot.Charge(map[string]int64{"units": 1}, false)
 			if agreed, err := s.NoteCharge(b.Context(), slot); err != nil || !agreed {
 				b.Fatal(agreed, err)
 			}

@@ -242,7 +242,7 @@ func (s *Store) addLacking(ctx context.Context, slots []ingest.Slot, f SlotFilte
 }
 
 const selectSlots = `
-SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at, tries, charges,
+SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at, tries, charges, emergency,
        usual, count, first_due_at
 FROM slots JOIN series ON series.id = slots.series`
 
@@ -257,15 +257,18 @@ WHERE series.backfill IS NOT NULL AND kind = 'backfill' AND units > 0 AND coales
 // scanSlot reads a row of selectSlots.
 func scanSlot(row scanner) (ingest.Slot, error) {
 	var s ingest.Slot
-	var charges sql.NullString
+	var charges, emergency sql.NullString
 	err := row.Scan(&s.Job, &s.Key, inSeconds(&s.DueAt), &s.Kind, &s.State, &s.Owner, &s.Attempt, inMillis(&s.Lease),
 		&s.Token, inMillis(&s.TokenAt), &s.Pages, &s.Videos, &s.Units, &s.Reason, inMillis(&s.RetryAt), inMillis(&s.FetchedAt),
-		&s.Tries, &charges, &s.Usual, &s.Count, inSeconds(&s.FirstDueAt))
+		&s.Tries, &charges, &emergency, &s.Usual, &s.Count, inSeconds(&s.FirstDueAt))
 	if s.Count <= 1 {
 		s.Count = 0
 	}
 	if charges.Valid && json.Unmarshal([]byte(charges.String), &s.Charges) != nil {
 		s.Charges = nil // damaged
+	}
+	if emergency.Valid && json.Unmarshal([]byte(emergency.String), &s.Emergency) != nil {
+		s.Emergency = nil // damaged: the ledger is held against all of Charges
 	}
 	return s, err
 }

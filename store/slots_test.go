@@ -146,7 +146,7 @@ func TestTheSpendsOfSlotsInTheFutureAreKept(t *testing.T) {
 		t.Helper()
 		addDue(t, s, due("US", at))
 		slot := claim(t, s, by("a", at))
-		slot.Charge(map[string]int64{"units": units, "search": 1})
+		slot.Charge(map[string]int64{"units": units, "search": 1}, false)
 		finish(t, s, slot, ingest.Done, "")
 	}
 	spend(noon, 1)

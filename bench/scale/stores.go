@@ -145,7 +145,7 @@ func save(ctx context.Context, s *store.Store, region string, at time.Time, vide
 		err = errors.New("the slot is not to be claimed")
 	}
 	for i := 0; i < len(videos) && err == nil; i += size {
-		slot.Charge(map[string]int64{"units": 1})
+		slot.Charge(map[string]int64{"units": 1}, false)
 		slot.Pages, slot.FetchedAt = slot.Pages+1, at
 		if i+size >= len(videos) {
 			slot.State = ingest.Done

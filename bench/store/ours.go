@@ -65,7 +65,7 @@ func (s *ours) claim(ctx context.Context, slot ingest.Slot) error {
 func (s *ours) save(ctx context.Context, c chart) error {
 	slot := s.slot
 	return inPages(c.videos, s.perPage, func(videos []ingest.Video, last bool) error {
-		slot.Charge(map[string]int64{"units": 1})
+		slot.Charge(map[string]int64{"units": 1}, false)
 		slot.Pages, slot.FetchedAt = slot.Pages+1, c.at
 		if last {
 			slot.State = ingest.Done

@@ -28,6 +28,6 @@ func TestPostgresScripts(t *testing.T) {
 			e.Setenv("OTHER", other)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ingest": ingestHere, "simulate": simulate, "jsonfield": jsonField, "exits": exits, "sql": func(_ *testscript.TestScript, _ bool, args []string) { d.Must(t, args[0]) }},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ingest": ingestHere, "simulate": simulate, "jsonfield": jsonField, "exits": exits, "freeport": freePort, "sql": func(_ *testscript.TestScript, _ bool, args []string) { d.Must(t, args[0]) }},
 	})
 }

@@ -112,8 +112,14 @@ func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Tariff.Horizon()
 func (a Account) RebuildSince() time.Time { return a.MissingSince().Add(-longestSlot) }
 
 // Missing returns the spends of these slots that the ledger certainly lacks. It judges only slots that spent
-// everything within the horizon: the ledger may rightly have forgotten part of others' spends.
+// everything within the horizon: the ledger may rightly have forgotten part of others' spends. A machine that drew on
+// its emergency budget posts that part later: no other machine waits for it.
 func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
+	return a.missing(ctx, slots, ingest.Slot.Counted)
+}
+
+// missing is Missing, judged by this part of each slot's charges.
+func (a Account) missing(ctx context.Context, slots []ingest.Slot, part part) ([]Shortfall, error) {
 	within, _ := a.splitByHorizon(slots)
 	var spent []quota.Spent
 	if a.Ledger != nil && len(within) > 0 {
@@ -122,15 +128,19 @@ func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 			return nil, err
 		}
 	}
-	return compare(within, spent, a.Tariff), nil
+	return compare(within, spent, a.Tariff, part), nil
 }
 
-// Rebuild returns what to post to a ledger that lacks anything: first the missing spends, then all spending of slots
-// that began before the horizon and went on within it, since counting too much is safe. This order lets a rebuild
-// that was cut short be repeated: Missing finds something until all that is missing has been posted.
+// Rebuild returns the spends to post to a ledger that lacks anything: first the missing ones, with emergency calls, then
+// all spends of slots that began before the horizon and went on within it, since counting too much is safe. This order
+// lets a rebuild that was cut short be repeated: Missing finds something until everything has been posted.
 func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
 	missing, err := a.Missing(ctx, slots)
 	if err != nil || len(missing) == 0 {
+		return nil, err
+	}
+	missing, err = a.missing(ctx, slots, func(s ingest.Slot) map[string]int64 { return s.Charges })
+	if err != nil {
 		return nil, err
 	}
 	_, across := a.splitByHorizon(slots)
@@ -219,12 +229,13 @@ func whoOf(slot ingest.Slot) quota.Who {
 }
 
 // compare finds the charges that the ledger lacks, slot by slot in the order given.
-func compare(slots []ingest.Slot, spent []quota.Spent, t *quota.Tariff) (short []Shortfall) {
-	known := charges(slots, t)
+func compare(slots []ingest.Slot, spent []quota.Spent, t *quota.Tariff, part part) (short []Shortfall) {
+	known := charges(slots, t, part)
 	lacking := quota.Lacking(known, spent)
 	for _, slot := range slots {
-		s, whole := Shortfall{Slot: slot, Cost: quota.Cost{}}, true
-		for range slot.Charges {
+		of := part(slot)
+		s, whole := Shortfall{Slot: slot, Cost: quota.Cost{}}, len(of) > 0
+		for range of {
 			l := lacking[0]
 			whole = whole && l == known[0]
 			if l.Amount > 0 {
@@ -242,20 +253,24 @@ func compare(slots []ingest.Slot, spent []quota.Spent, t *quota.Tariff) (short [
 	return short
 }
 
-// charges returns the charges of slots, in their order, by the names that the pools have now.
-func charges(slots []ingest.Slot, t *quota.Tariff) (spent []quota.Spent) {
+// part returns some or all of a slot's charges, by pool.
+type part = func(ingest.Slot) map[string]int64
+
+// charges returns that part of the charges of slots, in their order, by the names that the pools have now.
+func charges(slots []ingest.Slot, t *quota.Tariff, part part) (spent []quota.Spent) {
 	for _, slot := range slots {
-		for pool, amount := range slot.Charges {
+		for pool, amount := range part(slot) {
 			spent = append(spent, quota.Spent{Pool: t.NowNamed(pool), Who: whoOf(slot), Amount: amount})
 		}
 	}
 	return spent
 }
 
-// Known returns the spends of slots that certainly lie wholly after a time, for quota.Governor.Known.
+// Known returns the spends of slots that certainly lie wholly after a time, for quota.Governor.Known, without emergency
+// calls, as in Account.Missing.
 func Known(slots []ingest.Slot, since time.Time, t *quota.Tariff) []quota.Spent {
 	within, _ := split(slots, since, since)
-	return charges(within, t)
+	return charges(within, t, ingest.Slot.Counted)
 }
 
 // Posting is a shortfall as it is posted to the ledger.

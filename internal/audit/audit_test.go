@@ -41,7 +41,7 @@ func account(l audit.Ledger) audit.Account {
 func slot(kind ingest.Kind, key string, ago time.Duration, charges map[string]int64) ingest.Slot {
 	s := ingest.Slot{Kind: kind, State: ingest.Done, Attempt: 1, FetchedAt: now.Add(-ago + time.Minute)}
 	s.Job, s.Key, s.DueAt = string(kind), key, now.Add(-ago)
-	s.Charge(charges)
+	s.Charge(charges, false)
 	return s
 }
 

@@ -231,7 +231,7 @@ func TestWasteIsCountedAndPlannedFor(t *testing.T) {
 	now := midnight.Add(12 * time.Hour)
 	slot := func(key string, state ingest.State, pages int, units int64) ingest.Slot {
 		one := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: key, DueAt: now.Add(-time.Hour)}, Kind: ingest.KindChart, State: state, Pages: pages}
-		one.Charge(map[string]int64{"units": units})
+		one.Charge(map[string]int64{"units": units}, false)
 		return one
 	}
 	for _, tt := range []struct {
@@ -318,7 +318,7 @@ func TestOtherHostsAreOthers(t *testing.T) {
 		for day := range 3 {
 			now := midnight.AddDate(0, 0, day).Add(12 * time.Hour)
 			slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: "US", DueAt: now.Add(-time.Hour)}, Kind: ingest.KindChart, Pages: int(tt.mine)}
-			slot.Charge(map[string]int64{"units": tt.mine})
+			slot.Charge(map[string]int64{"units": tt.mine}, false)
 			stored.slots, r = []ingest.Slot{slot}, reported(s, now, tt.all, 0)
 			if err := w.Observe(t.Context(), spender(r.Spent), r); err != nil {
 				t.Fatal(err)

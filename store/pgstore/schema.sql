@@ -53,6 +53,7 @@ CREATE TABLE slots (
     videos     bigint NOT NULL DEFAULT 0,
     units      bigint NOT NULL DEFAULT 0,
     charges    text,
+    emergency  text,
     reason     text   NOT NULL DEFAULT '',
     retry_at   bigint,
     fetched_at bigint,
