@@ -74,13 +74,16 @@ test: ## Test every promise; go caches the results; installs redis-server, postg
 	-- $(GOTEST) -parallel 8 -skip '^Test[A-M]|$(OTHERS)' $(TESTFLAGS) ./cmd/ingest \
 	-- $(GOTEST) -parallel 8 -p 2 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) $$(go list ./... | grep -v '/cmd/ingest$$')
 
-# What kills processes and waits for their leases waits most of the time: all else runs beside it. More at once, and two
-# cores are too busy for fleets of three machines to be on time.
-LONGTEST = $(TESTSUM) -shuffle=on -parallel 8 -run '^$(LONG)' -skip '^$(SHOWN)$$' $(TESTFLAGS)
+# Fleets wait most of the time for leases and clocks: they begin at once, in a process of their own, four at a time (with
+# more, two cores are too busy for fleets of three machines to be on time). The command's other long tests change what a
+# process has once, and run one after the other. All else runs beside both.
+FLEETS  = ^Test(LongFault|CrashLoop)
+LONGRUN = -shuffle=on $(TESTFLAGS) -run '^$(LONG)'
 test-long: ## Test weeks, storms, random kills and full sizes, and detect races in what goroutines share
 	@$(FOR_TESTS) && \
-	{ $(LONGTEST) ./cmd/ingest & waits=$$!; \
-	$(LONGTEST) -p 2 $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u | grep -vx ./cmd/ingest) && \
+	{ $(TESTSUM) -shuffle=on $(TESTFLAGS) -parallel 4 -run '$(FLEETS)' ./cmd/ingest \
+	-- $(GOTEST) $(LONGRUN) -parallel 8 -skip '^$(SHOWN)$$|$(FLEETS)' ./cmd/ingest & waits=$$!; \
+	$(TESTSUM) $(LONGRUN) -parallel 8 -p 2 -skip '^$(SHOWN)$$' $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u | grep -vx ./cmd/ingest) && \
 	CGO_ENABLED=1 $(TESTSUM) -p 2 -shuffle=on $(RACE) -skip '^$(LONG)|^$(UNRACED)$$' $(TESTFLAGS) $(RACED) && \
 	CGO_ENABLED=1 $(TESTSUM) -p 2 -shuffle=on $(RACE) -run '^$(AT_ONCE)' -skip '^$(LONG)' $(TESTFLAGS) $(RACED_AT_ONCE); beside=$$?; \
 	wait $$waits && [ $$beside = 0 ]; }
