@@ -29,6 +29,7 @@ type Video struct {
 	Duration    time.Duration // whole seconds; 0 while Live
 	Live        bool          // a live or upcoming broadcast, which has no duration yet
 	Tags        []string      // in the upstream's order
+	Description string        // "" unless the config asks for descriptions
 
 	// Counts are nil when the upstream withholds them, which is not the same as zero.
 	Views, Likes, Comments *int64
@@ -325,11 +326,11 @@ func (s Slot) TicksSince(t time.Time) Slot {
 // Region returns the region of a chart slot.
 func (k SlotKey) Region() Region { return Region(k.Key) }
 
-// ChargedRegion returns the region that the ledger counts a slot's calls for: the key of a chart or a search, unless it
-// is a query or a channel. Who pays for a slot and who checks that it was paid both ask here.
-func (k SlotKey) ChargedRegion() Region {
-	if len(k.Key) == 2 && strings.ToUpper(k.Key) == k.Key {
-		return Region(k.Key)
+// ChargedRegion returns the region that the ledger counts a slot's calls for: the region of a chart or of a search,
+// unless the search has a list of queries. The pass that pays for a slot and the audit of its payment both ask here.
+func (s Slot) ChargedRegion() Region {
+	if s.Kind == KindChart || s.Kind == KindSearch && isCode(s.Key) {
+		return s.Region()
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,5 +46,27 @@ func TestTicksAreAllThatASlotStandsFor(t *testing.T) {
 	}
 	if got := slot.TicksSince(noon); got.Count != 0 || !got.FirstDueAt.IsZero() {
 		t.Errorf("the last: %d since %v", got.Count, got.FirstDueAt)
+	}
+}
+
+// A slot's calls are counted for a region only where its key is one: who pays and who checks the payment decide alike,
+// from the slot's row.
+func TestAKeyThatLooksLikeARegionIsNone(t *testing.T) {
+	regional := ingest.Job{Name: "a", Kind: ingest.KindSearch, Query: "cats", Regions: []ingest.Region{"US"}}
+	listed := ingest.Job{Name: "b", Kind: ingest.KindSearch, Queries: []string{"US", "us", "cats"}, Regions: []ingest.Region{"DE"}}
+	watched := ingest.Job{Name: "c", Kind: ingest.KindUploads, Channels: []string{"US"}}
+	chart := ingest.Job{Name: "d", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}}
+	var got []string
+	for _, job := range []ingest.Job{regional, listed, watched, chart} {
+		for _, series := range job.Series() {
+			slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: series.Job, Key: series.Key}, Kind: job.Kind}
+			got = append(got, job.Name+":"+string(slot.ChargedRegion()))
+		}
+	}
+	if want := "a:US b: b: b: c: c: d:US"; strings.Join(got, " ") != want {
+		t.Errorf("the regions are %v, want %s", got, want)
+	}
+	if q := listed.Search(listed.Series()[0].Key); q.Text != `"US"` || q.Region != "DE" {
+		t.Errorf("the first query asks for %+v", q)
 	}
 }

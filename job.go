@@ -48,7 +48,7 @@ func (j Job) Series() []Series {
 	switch {
 	case len(j.Queries) > 0:
 		for _, query := range j.Queries {
-			add(query)
+			add(queryKey(query))
 		}
 	case len(j.Regions) > 0:
 		for _, region := range j.Regions {
@@ -61,6 +61,20 @@ func (j Job) Series() []Series {
 		add("")
 	}
 	return all
+}
+
+// queryKey returns the key of a query's series. A query that has the form of a region's code gets quotes, which change no
+// answer: the key of a search is a region's code only where the search has regions.
+func queryKey(query string) string {
+	if isCode(query) {
+		return `"` + query + `"`
+	}
+	return query
+}
+
+// isCode reports whether a text has the form of a region's code.
+func isCode(text string) bool {
+	return len(text) == 2 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'A' && text[1] <= 'Z'
 }
 
 // Search returns the query of the slots of a key of a search job. A job with queries has at most one region.

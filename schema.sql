@@ -135,7 +135,7 @@ CREATE TABLE channels (
 CREATE TABLE video_facts (
     id           INTEGER PRIMARY KEY,           -- also the rowid in video_text
     video_id     TEXT    NOT NULL UNIQUE,       -- the upstream's
-    text_hash    INTEGER NOT NULL,              -- of title, channel and tags: if equal, video_text is not written
+    text_hash    INTEGER NOT NULL,              -- of title, channel, tags and description: if equal, video_text is not written
     facts_hash   INTEGER NOT NULL DEFAULT 0,    -- of that and the columns below: if equal, this row is not written; 0: unknown
     fetched_day  INTEGER NOT NULL DEFAULT 0,    -- days since 1970 UTC: that of fetched_at or earlier
     channel      INTEGER REFERENCES channels (id),
@@ -153,6 +153,12 @@ CREATE TABLE video_facts (
 CREATE INDEX videos_channel ON video_facts (channel);
 CREATE INDEX videos_fetched ON video_facts (fetched_day);                                 -- refresh, retention
 CREATE INDEX videos_gone ON video_facts (id) WHERE gone = 1;                              -- retention
+
+-- Descriptions of videos that were last fetched with `descriptions: on`. Only a video's own page reads them.
+CREATE TABLE descriptions (
+    video INTEGER PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
+    text  TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE video_latest (
     id         INTEGER PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
@@ -242,7 +248,7 @@ CREATE TABLE events (
 -- as you type and for single Chinese characters: otherwise the lists of all words with the prefix would be merged
 -- first.
 CREATE VIRTUAL TABLE video_text USING fts5 (
-    title, channel, tags,
+    title, channel, tags, description,
     content = '', contentless_delete = 1,
     prefix = '1 2 3',
     tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc So'"

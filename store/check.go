@@ -90,13 +90,13 @@ func examine(ctx context.Context, q *txn, budget time.Duration) (found []string,
 func changedTexts(ctx context.Context, q querier, visit func(id int64, v ingest.Video)) (ids []int64, err error) {
 	return ids, each(ctx, q, func(rows *sql.Rows) error {
 		var id, hash int64
-		v, err := scanVideo(rows, &id, &hash)
+		v, err := scanText(rows, &id, &hash)
 		if err == nil && textHash(v) != hash {
 			ids = append(ids, id)
 		}
 		visit(id, v)
 		return err
-	}, `SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel ORDER BY videos.id`)
+	}, selectText+`, videos.id, text_hash`+fromTexts+`WHERE channels.id IS NOT NULL ORDER BY videos.id`)
 }
 
 // damages returns the findings of SQLite's integrity_check, at most ten lines.
@@ -115,7 +115,7 @@ type indexSums struct {
 // add adds a video's text to the index.
 func (s indexSums) add(id int64, v ingest.Video) {
 	known := map[string]bool{}
-	for column, field := range map[string]string{"title": v.Title, "channel": v.Channel, "tags": strings.Join(v.Tags, "\n")} {
+	for column, field := range map[string]string{"title": v.Title, "channel": v.Channel, "tags": strings.Join(v.Tags, "\n"), "description": v.Description} {
 		for at, token := range strings.Fields(text.Normalize(field)) {
 			s.places[id] += placeHash(token, column, int64(at))
 			letters := 0

@@ -36,6 +36,7 @@ var contradictions = []contradiction{
 	{what: "%d video{|s} {has|have} lost {its|their} counts: no search finds {it|them}",
 		rows: `FROM video_facts WHERE gone = 0 AND id NOT IN (SELECT id FROM video_latest)`,
 		did:  "marked %d video{|s} to be refreshed, whose counts were lost", mend: restoreLatest},
+	deleted("%d description{|s} {is|are} of no video", `FROM descriptions WHERE video NOT IN (SELECT id FROM video_facts)`),
 	deleted("%d absence{|s} {is|are} of no video", `FROM absences WHERE video NOT IN (SELECT id FROM video_facts)`),
 	deleted("%d piece{|s} {is|are} of no slot", `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`),
 	deleted("%d id{|s} that vanished {is|are} of no slot", `FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`),

@@ -180,10 +180,10 @@ func (c *copier) index(ctx context.Context, tx *txn) error {
 	for n := 0; ; {
 		texts := texts{}
 		err := each(ctx, tx, func(rows *sql.Rows) error {
-			v, err := scanVideo(rows, &last)
+			v, err := scanText(rows, &last)
 			texts.add(last, v)
 			return err
-		}, `SELECT `+videoColumns+`, videos.id FROM videos LEFT JOIN channels ON channels.id = videos.channel
+		}, selectText+`, videos.id`+fromTexts+`
 			WHERE videos.id > ? ORDER BY videos.id LIMIT ?`, last, c.o.Step)
 		if err != nil || len(texts) == 0 {
 			return err

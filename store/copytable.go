@@ -39,6 +39,7 @@ var copyTables = []copyTable{
 	{name: "video_facts", key: []string{"id"}, json: []string{"tags"}, yesNo: []string{"live"},
 		columns: []string{"id", "video_id", "text_hash", "facts_hash", "fetched_day", "channel", "published_at", "duration_s", "live",
 			"category", "language", "thumbnail", "title", "tags", "gone"}},
+	{name: "descriptions", key: []string{"video"}, columns: []string{"video", "text"}},
 	{name: "video_latest", key: []string{"id"},
 		columns: []string{"id", "fetched_at", "seen_at", "views", "likes", "comments", "counted_at", "upkeep"}},
 	{name: "absences", key: []string{"video"}, columns: []string{"video", "asked_at", "since"}},

@@ -53,8 +53,9 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	err := s.view(ctx, "read a video's history", func(tx *txn) error {
 		var id int64
 		var err error
-		h.Video, err = scanVideo(tx.QueryRowContext(ctx,
-			`SELECT `+videoColumns+`, videos.id FROM `+withGone+` LEFT JOIN channels ON channels.id = videos.channel WHERE video_id = ?`, q.VideoID), &id)
+		h.Video, err = scanText(tx.QueryRowContext(ctx,
+			selectText+`, videos.id FROM `+withGone+` LEFT JOIN channels ON channels.id = videos.channel LEFT JOIN descriptions ON descriptions.video = videos.id
+			WHERE video_id = ?`, q.VideoID), &id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%q: %w", q.VideoID, ErrNoVideo)
 		}

@@ -34,6 +34,20 @@ func scanVideo(row scanner, more ...any) (ingest.Video, error) {
 	return v, nil
 }
 
+// Statements for scanText: selectText, ", " and more columns, fromTexts.
+const (
+	selectText = `SELECT ` + videoColumns + `, coalesce(descriptions.text, '')`
+	fromTexts  = ` FROM videos LEFT JOIN channels ON channels.id = videos.channel LEFT JOIN descriptions ON descriptions.video = videos.id `
+)
+
+// scanText reads a video with its description, that is all of its indexed text.
+func scanText(row scanner, more ...any) (ingest.Video, error) {
+	var description string
+	v, err := scanVideo(row, append([]any{&description}, more...)...)
+	v.Description = description
+	return v, err
+}
+
 // dropVideo deletes a video with its placements and its index row.
 func dropVideo(ctx context.Context, tx *txn, id int64) (placements int, err error) {
 	placements, err = affected(tx.ExecContext(ctx, `DELETE FROM placements WHERE video = ?`, id))
@@ -60,7 +74,7 @@ func dropGone(ctx context.Context, tx *txn, id int64) error {
 		return err
 	}
 	for _, q := range []string{
-		`DELETE FROM video_text WHERE rowid = ?`, `DELETE FROM video_latest WHERE id = ?`, `DELETE FROM absences WHERE video = ?`,
+		`DELETE FROM video_text WHERE rowid = ?`, `DELETE FROM video_latest WHERE id = ?`, `DELETE FROM absences WHERE video = ?`, `DELETE FROM descriptions WHERE video = ?`,
 		`UPDATE video_facts SET gone = 1, text_hash = 0, facts_hash = 0, fetched_day = 0, channel = NULL, published_at = NULL, duration_s = 0,
 			category = '', language = '', thumbnail = '', title = '', tags = '[]' WHERE id = ?`,
 	} {
@@ -73,7 +87,11 @@ func dropGone(ctx context.Context, tx *txn, id int64) error {
 
 // textHash hashes a video's indexed text and its channel's ID.
 func textHash(v ingest.Video) int64 {
-	return int64(newHash().texts(v.Title, v.ChannelID, v.Channel).texts(v.Tags...))
+	h := newHash().texts(v.Title, v.ChannelID, v.Channel).texts(v.Tags...)
+	if v.Description != "" {
+		h = h.numbers(-1).texts(v.Description) // no text has this length: it is not another tag
+	}
+	return int64(h)
 }
 
 // factsHash hashes a video's row in video_facts; text is its textHash. The result is never 0.

@@ -187,10 +187,10 @@ func (w *videoWriter) rename(ctx context.Context, channel knownChannel) error {
 	videos := map[int64]ingest.Video{}
 	err := each(ctx, w.tx, func(rows *sql.Rows) error {
 		var id int64
-		v, err := scanVideo(rows, &id)
+		v, err := scanText(rows, &id)
 		videos[id] = v
 		return err
-	}, `SELECT `+videoColumns+`, videos.id FROM videos LEFT JOIN channels ON channels.id = videos.channel WHERE videos.channel = ?`, channel.id)
+	}, selectText+`, videos.id`+fromTexts+`WHERE videos.channel = ?`, channel.id)
 	if err != nil {
 		return err
 	}
@@ -245,29 +245,51 @@ func (w *videoWriter) writeFacts(ctx context.Context, day int64, order []string,
 	}); err != nil {
 		return err
 	}
-	for _, v := range changed {
-		w.texts.add(w.known[v.ID].id, v)
+	if err := w.writeTexts(ctx, changed, len(fresh)); err != nil {
+		return err
 	}
 	return execJSON(ctx, w.tx, moveFacts, moved, day)
 }
 
-// texts are videos' texts as indexed: title, channel, tags.
-type texts map[int64][3]string
+// writeTexts writes the descriptions of videos whose text changed, and notes the texts for their index rows. fresh
+// of the videos are new.
+func (w *videoWriter) writeTexts(ctx context.Context, changed []ingest.Video, fresh int) error {
+	var described [][]any
+	var bare []int64
+	for _, v := range changed {
+		id := w.known[v.ID].id
+		w.texts.add(id, v)
+		if v.Description != "" {
+			described = append(described, []any{id, v.Description})
+		} else {
+			bare = append(bare, id)
+		}
+	}
+	if len(bare) > 0 && len(changed) > fresh {
+		if err := execJSON(ctx, w.tx, `DELETE FROM descriptions WHERE video IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, bare); err != nil {
+			return err
+		}
+	}
+	return insertRows(ctx, w.tx, `INSERT INTO descriptions (video, text) VALUES`, ` ON CONFLICT (video) DO UPDATE SET text = excluded.text`, described)
+}
+
+// texts are videos' texts as indexed: title, channel, tags, description.
+type texts map[int64][4]string
 
 func (t texts) add(id int64, v ingest.Video) {
-	t[id] = [3]string{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n"))}
+	t[id] = [4]string{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n")), text.Normalize(v.Description)}
 }
 
 // write writes the index rows. It must precede any deletion in the transaction. It is one statement, as FTS5 writes a
 // segment for each.
 func (t texts) write(ctx context.Context, tx *txn) error {
-	rows := make([][4]any, 0, len(t))
+	rows := make([][5]any, 0, len(t))
 	for _, id := range slices.Sorted(maps.Keys(t)) {
-		rows = append(rows, [4]any{id, t[id][0], t[id][1], t[id][2]})
+		rows = append(rows, [5]any{id, t[id][0], t[id][1], t[id][2], t[id][3]})
 	}
 	return execJSON(ctx, tx, `
-		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags)
-		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)`, rows)
+		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags, description)
+		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?1)`, rows)
 }
 
 // repairStep is how many index rows one transaction writes, so that other writers wait only milliseconds.
@@ -277,8 +299,7 @@ const repairStep = 200
 func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 	texts := texts{}
 	for _, id := range ids {
-		v, err := scanVideo(tx.QueryRowContext(ctx,
-			`SELECT `+videoColumns+` FROM videos LEFT JOIN channels ON channels.id = videos.channel WHERE videos.id = ?`, id))
+		v, err := scanText(tx.QueryRowContext(ctx, selectText+fromTexts+`WHERE videos.id = ?`, id))
 		if err != nil {
 			return err
 		}

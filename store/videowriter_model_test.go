@@ -141,9 +141,9 @@ func (n *naive) lines() []string {
 		if !v.counted.IsZero() {
 			counted = v.counted.UnixMilli()
 		}
-		lines = append(lines, "video "+line(id, v.Title, v.ChannelID, string(tags), published, int(v.Duration.Seconds()), v.Live, v.Category,
+		lines = append(lines, "video "+line(id, v.Title, v.ChannelID, string(tags), v.Description, published, int(v.Duration.Seconds()), v.Live, v.Category,
 			v.Language, v.Thumbnail, v.Views, v.Likes, v.Comments, v.fetched.UnixMilli(), v.seen.UnixMilli(), counted, v.fetched.UnixMilli()/day.Milliseconds()))
-		for column, all := range map[string]string{"title": v.Title, "channel": name, "tags": strings.Join(v.Tags, "\n")} {
+		for column, all := range map[string]string{"title": v.Title, "channel": name, "tags": strings.Join(v.Tags, "\n"), "description": v.Description} {
 			for i, term := range strings.Fields(text.Normalize(all)) {
 				lines = append(lines, "term "+line(id, column, i, term))
 			}
@@ -190,8 +190,9 @@ func linesOf(t *testing.T, db *sql.Conn) []string {
 	var lines []string
 	for _, query := range []string{
 		`SELECT 'channel', channel_id, title FROM channels`,
-		`SELECT 'video', video_id, videos.title, coalesce(channel_id, ''), tags, published_at, duration_s, live, category, language, thumbnail,
-			views, likes, comments, fetched_at, seen_at, counted_at, fetched_day FROM videos LEFT JOIN channels ON channels.id = channel`,
+		`SELECT 'video', video_id, videos.title, coalesce(channel_id, ''), tags, coalesce(text, ''), published_at, duration_s, live, category, language, thumbnail,
+			views, likes, comments, fetched_at, seen_at, counted_at, fetched_day FROM videos LEFT JOIN channels ON channels.id = channel
+			LEFT JOIN descriptions ON video = videos.id`,
 		`SELECT 'place', due_at, rank, video_id, placements.views FROM placements JOIN slots ON slots.id = slot JOIN video_facts ON video_facts.id = video`,
 		`SELECT 'term', video_id, col, offset, term FROM temp.terms JOIN video_facts ON id = doc`,
 	} {
@@ -248,6 +249,7 @@ func (m *modelled) video() ingest.Video {
 	v.Channel = one("one", "one", "one", "two", v.ID)
 	if m.IntN(4) == 0 {
 		v.Tags = strings.Fields(one("", "x", "x y", "y x"))
+		v.Description = one("", "x y", "y")
 		v.Language, v.Thumbnail = one("", "de"), one("", "t", "u")
 		v.Live, v.Duration = m.IntN(2) == 0, time.Duration(m.IntN(3))*time.Second
 		v.PublishedAt = time.Unix(int64(m.IntN(3)-1), 0)

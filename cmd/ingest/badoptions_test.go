@@ -31,6 +31,7 @@ var badOptions = map[string]string{
 	"own_front_end":     "own_front_end: perhaps",
 	"derived_metrics":   "derived_metrics: maybe",
 	"thumbnails":        "thumbnails: small",
+	"descriptions":      "descriptions: short",
 	"pages":             "pages: small",
 	"pages title":       "pages: {title: " + strings.Repeat("long ", 20) + "}",
 	"theme":             "theme: absent.css",

@@ -19,7 +19,7 @@ var goodConfigs = []string{
 	"data: /var/lib/ingest", "data: here", "ledger: sqlite", "ledger: redis://127.0.0.1:6379/0",
 	"ledger: postgres://u@db.example/ingest", "ledger: postgresql://u@db.example/ingest", "ledger: redis://127.0.0.1:6379/0\nhosts: 3", "store: sqlite", "store: postgres://u@db.example/ingest",
 	"cost_table: classic", "cost_table: split-2026-06", "concurrency: 1", "concurrency: 32", "listen: 127.0.0.1:8080", `listen: "[::1]:8080"`,
-	"listen: 127.0.0.1:8080\nadmin_listen: 127.0.0.1:9090", "derived_metrics: off", "access_log: on", "api: {headers: off}", "base_path: /ingest", "base_path: /a/b", `base_path: ""`, "own_front_end: true", "thumbnails: off", `thumbnails: "on"`,
+	"listen: 127.0.0.1:8080\nadmin_listen: 127.0.0.1:9090", "derived_metrics: off", "access_log: on", "api: {headers: off}", "base_path: /ingest", "base_path: /a/b", `base_path: ""`, "own_front_end: true", "thumbnails: off", "descriptions: on", "descriptions: off", `thumbnails: "on"`,
 	"pages: {title: Charts}", "pages: {}", "backups: [/var/backups]", "backups: []", "stale_after: 3", "pacing: auto", "pacing: off", "pacing: \"off\"",
 	"jobs: [{name: a, kind: chart, every: 30m}]", `jobs: [{name: a, kind: chart, cron: "0 * * * *"}]`, `jobs: [{name: a, kind: chart, cron: "@hourly"}]`, "jobs: [{name: a, kind: chart, every: 30m, regions: [US, gb]}]",
 	`jobs: [{name: a, kind: chart, every: 30m, category: "10"}]`, "jobs: [{name: a, kind: chart, every: 30m, category: 10}]", "jobs: [{name: a, kind: search, every: 24h, query: cup, pages: 2}]",

@@ -22,8 +22,8 @@ type upstream interface {
 // provider is an upstream that the config may choose with upstream:.
 type provider struct {
 	name string // for a person
-	// baseURL "" is the provider's own; nothing is sent
-	open func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error)
+	// nothing is sent
+	open func(ctx context.Context, c *config.Config, key ingest.Secret) (upstream, error)
 	// makes calls that are only priced, never sent
 	calls   upstream
 	keyed   bool             // the real upstream needs a key
@@ -40,8 +40,8 @@ type provider struct {
 var providers = map[string]provider{
 	"youtube": {
 		name: "YouTube",
-		open: func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) {
-			return youtube.New(ctx, youtube.Config{BaseURL: baseURL, Key: key, Version: version})
+		open: func(ctx context.Context, c *config.Config, key ingest.Secret) (upstream, error) {
+			return youtube.New(ctx, youtube.Config{BaseURL: c.UpstreamURL, Key: key, Version: version, Descriptions: c.Descriptions})
 		},
 		calls: &youtube.Client{}, keyed: true,
 		refills: true,
@@ -57,8 +57,8 @@ var providers = map[string]provider{
 	},
 	"dailymotion": {
 		name: "Dailymotion",
-		open: func(ctx context.Context, baseURL string, _ ingest.Secret) (upstream, error) {
-			return dailymotion.New(ctx, dailymotion.Config{BaseURL: baseURL, Version: version})
+		open: func(ctx context.Context, c *config.Config, _ ingest.Secret) (upstream, error) {
+			return dailymotion.New(ctx, dailymotion.Config{BaseURL: c.UpstreamURL, Version: version, Descriptions: c.Descriptions})
 		},
 		calls:  &dailymotion.Client{},
 		limits: config.JobLimits{UsualPages: 2, Category: regexp.MustCompile(`^(0|[a-z]{2,32})$`)},

@@ -53,13 +53,13 @@ func openUpstream(ctx context.Context, c *config.Config) (upstream, error) {
 			return nil, config.ErrNoKey
 		}
 	}
-	up, err := p.open(ctx, c.UpstreamURL, key)
+	up, err := p.open(ctx, c, key)
 	return up, config.Invalid(err)
 }
 
 // openKeyless makes a client that never sends anything.
 func openKeyless(ctx context.Context, c *config.Config) (upstream, error) {
-	up, err := providers[c.Upstream].open(ctx, c.UpstreamURL, ingest.NewSecret("never-sent"))
+	up, err := providers[c.Upstream].open(ctx, c, ingest.NewSecret("never-sent"))
 	return up, config.Invalid(err)
 }
 

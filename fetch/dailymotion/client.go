@@ -69,10 +69,15 @@ type Config struct {
 	BaseURL string        // https, or http to a loopback address; no path; "" is Dailymotion's own
 	Version string        // of this program, for the User-Agent; "" is "dev"
 	Timeout time.Duration // per call; 0 is 20 s
+
+	Descriptions bool // ask for the videos' descriptions too
 }
 
 // Client is Dailymotion. It may be used concurrently.
-type Client struct{ *wire.Client }
+type Client struct {
+	*wire.Client
+	fields string // of a video
+}
 
 var (
 	_ fetch.Upstream = (*Client)(nil)
@@ -86,7 +91,10 @@ func New(_ context.Context, cfg Config) (*Client, error) {
 		return nil, err
 	}
 	agent := wire.Headers{Agent: "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev")}
-	c := &Client{wire.NewClient("Dailymotion", base, agent, cfg.Timeout)}
+	c := &Client{wire.NewClient("Dailymotion", base, agent, cfg.Timeout), videoFields}
+	if cfg.Descriptions {
+		c.fields += ",description"
+	}
 	c.Refusal = c.refusal
 	return c, nil
 }
@@ -103,7 +111,7 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 	if region == "" {
 		q.Wrong = errNoRegion
 	}
-	query := url.Values{"sort": {"trending"}, "country": {strings.ToLower(string(region))}, "fields": {videoFields}}
+	query := url.Values{"sort": {"trending"}, "country": {strings.ToLower(string(region))}, "fields": {c.fields}}
 	setCategory(query, category)
 	return newCall(c, q, query, token, mapVideos)
 }
@@ -120,7 +128,7 @@ func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 			q.Wrong = fmt.Errorf("%w, not %.40q", ErrIDs, id)
 		}
 	}
-	query := url.Values{"ids": {strings.Join(ids, ",")}, "fields": {videoFields}}
+	query := url.Values{"ids": {strings.Join(ids, ",")}, "fields": {c.fields}}
 	return newCall(c, q, query, "", func(body []byte, number int) (ingest.Page, error) {
 		found, err := mapVideos(body, number)
 		for _, v := range found.Videos {

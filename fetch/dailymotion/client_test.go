@@ -35,10 +35,14 @@ func TestNewRefusesAWrongBaseUrl(t *testing.T) {
 
 func TestACallAsksForExactlyTheStoredFields(t *testing.T) {
 	var got *http.Request
-	c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	c, srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r
 		_, _ = fmt.Fprintf(w, `{"page":%s,"list":[]}`, r.URL.Query().Get("page"))
 	})
+	described, err := dailymotion.New(t.Context(), dailymotion.Config{BaseURL: srv.URL, Version: "1.2.3", Descriptions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	const fields = "id,title,owner.screenname,owner.id,channel,language,thumbnail_720_url,thumbnail_360_url," +
 		"created_time,duration,mode,tags,views_total,likes_total"
 	day := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -54,6 +58,8 @@ func TestACallAsksForExactlyTheStoredFields(t *testing.T) {
 			"country": "in", "channel": "music", "sort": "trending", "page": "3", "limit": "100", "fields": fields}},
 		"videos": {did(t, c.Videos([]string{"xa", "xb"})), "videos.list", map[string]string{
 			"ids": "xa,xb", "page": "1", "limit": "100", "fields": fields}},
+		"videos described": {did(t, described.Videos([]string{"xa"})), "videos.list", map[string]string{
+			"ids": "xa", "page": "1", "limit": "100", "fields": fields + ",description"}},
 		"a search": {did(t, c.Search(ingest.Query{Text: "cat"}, "2")), "videos.search", map[string]string{
 			"search": "cat", "sort": "relevance", "page": "2", "limit": "100", "fields": "id"}},
 		"a search with all there is": {did(t, c.Search(query, "")), "videos.search", map[string]string{

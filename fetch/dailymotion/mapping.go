@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// videoFields lists exactly the fields that videoItem reads.
+// videoFields lists exactly the fields that videoItem reads, but for the description, which is asked for by config.
 const videoFields = "id,title,owner.screenname,owner.id,channel,language," +
 	"thumbnail_720_url,thumbnail_360_url," +
 	"created_time,duration,mode,tags,views_total,likes_total"
@@ -29,6 +29,7 @@ type list[T any] struct {
 type videoItem struct {
 	ID          string      `json:"id"`
 	Title       string      `json:"title"`
+	Description string      `json:"description"`
 	ScreenName  string      `json:"owner.screenname"`
 	OwnerID     string      `json:"owner.id"`
 	Channel     string      `json:"channel"` // Dailymotion's word for a category
@@ -96,6 +97,8 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 		Thumbnail: wire.FirstHTTPS(it.Thumbnail, it.Smaller),
 		Live:      it.Mode == "live",
 		Tags:      it.Tags.List,
+
+		Description: it.Description,
 
 		PublishedAt: parseDate(it.CreatedTime, odd),
 		Views:       wire.Count("views_total", it.ViewsTotal, odd),

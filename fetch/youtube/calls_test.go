@@ -35,6 +35,10 @@ func TestACallAsksForExactlyTheStoredFields(t *testing.T) {
 		got = r
 		_, _ = w.Write([]byte(`{"items":[{"id":"UC1"}]}`))
 	})
+	described, err := youtube.New(t.Context(), youtube.Config{BaseURL: srv.URL, Key: ingest.NewSecret(canary), Version: "1.2.3", Descriptions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	at := time.Date(2026, 3, 1, 1, 2, 3, 0, time.FixedZone("", 7200))
 	details := "snippet,contentDetails,statistics"
 	tests := map[string]struct {
@@ -53,6 +57,10 @@ func TestACallAsksForExactlyTheStoredFields(t *testing.T) {
 		},
 		"videos by id": {
 			untyped(c.Videos([]string{"a", "b"})), "videos.list", "", "videos", details, videoMask, map[string]string{"id": "a,b"},
+		},
+		"videos by id, described": {
+			untyped(described.Videos([]string{"a", "b"})), "videos.list", "", "videos", details,
+			strings.Replace(videoMask, "title,", "title,description,", 1), map[string]string{"id": "a,b"},
 		},
 		"counts": {
 			untyped(c.Counts([]string{"a", "b"})), "videos.batchGetStats", "", "videos:batchGetStats", "id,statistics", countMask,

@@ -56,12 +56,16 @@ type Config struct {
 	Key     ingest.Secret // sent in a header to BaseURL's host and nowhere else; may be zero for a loopback address
 	Version string        // of this program, for the User-Agent; "" is "dev"
 	Timeout time.Duration // per call; 0 is 20 s
+
+	Descriptions bool // ask for the videos' descriptions too
 }
 
 // Client is YouTube. It may be used concurrently.
 type Client struct {
 	*wire.Client
 	service *youtubev3.Service
+
+	descriptions bool
 }
 
 var (
@@ -81,7 +85,7 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 	if err := checkKey(cfg.Key, base); err != nil {
 		return nil, err
 	}
-	c := &Client{Client: wire.NewClient("YouTube", base, wire.Headers{
+	c := &Client{descriptions: cfg.Descriptions, Client: wire.NewClient("YouTube", base, wire.Headers{
 		// YouTube wants "gzip" here as well as in Accept-Encoding, which net/http adds
 		Agent:   "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev") + " (gzip)",
 		KeyName: "X-Goog-Api-Key",

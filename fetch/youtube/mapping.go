@@ -13,13 +13,17 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// videoFields lists exactly the fields that mapPage reads
+// videoFields lists exactly the fields that mapPage reads, and describedFields those with the description
 // (developers.google.com/youtube/v3/getting-started#fields).
-const videoFields = "nextPageToken,items(id," +
-	"snippet(publishedAt,channelId,title,channelTitle,tags,categoryId,liveBroadcastContent," +
-	"defaultLanguage,defaultAudioLanguage," +
-	"thumbnails(uhd/url,qhd/url,fhd/url,maxres/url,standard/url,high/url,medium/url,default/url))," +
-	"contentDetails/duration,statistics(viewCount,likeCount,commentCount))"
+const (
+	videoFields     = fieldsBefore + fieldsAfter
+	describedFields = fieldsBefore + "description," + fieldsAfter
+	fieldsBefore    = "nextPageToken,items(id,snippet(publishedAt,channelId,title,"
+	fieldsAfter     = "channelTitle,tags,categoryId,liveBroadcastContent," +
+		"defaultLanguage,defaultAudioLanguage," +
+		"thumbnails(uhd/url,qhd/url,fhd/url,maxres/url,standard/url,high/url,medium/url,default/url))," +
+		"contentDetails/duration,statistics(viewCount,likeCount,commentCount))"
+)
 
 // videoItem is the part of a video that we store.
 type videoItem struct {
@@ -28,6 +32,7 @@ type videoItem struct {
 		PublishedAt          string     `json:"publishedAt"`
 		ChannelID            string     `json:"channelId"`
 		Title                string     `json:"title"`
+		Description          string     `json:"description"`
 		ChannelTitle         string     `json:"channelTitle"`
 		Tags                 wire.Texts `json:"tags"`
 		CategoryID           string     `json:"categoryId"`
@@ -71,6 +76,8 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 		Thumbnail: wire.FirstHTTPS(t.UHD.URL, t.QHD.URL, t.FHD.URL, t.Maxres.URL, t.Standard.URL, t.High.URL, t.Medium.URL, t.Default.URL),
 		Live:      s.LiveBroadcastContent == "live" || s.LiveBroadcastContent == "upcoming",
 		Tags:      s.Tags.List,
+
+		Description: s.Description,
 	}
 	if s.Tags.Odd {
 		odd.Count("snippet.tags")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"google.golang.org/api/googleapi"
 	youtubev3 "google.golang.org/api/youtube/v3"
 
 	"github.com/trendvidstream/ingest"
@@ -54,7 +55,11 @@ func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 }
 
 func (c *Client) listVideos(ctx context.Context) *youtubev3.VideosListCall {
-	return c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).Fields(videoFields).Context(ctx)
+	fields := googleapi.Field(videoFields)
+	if c.descriptions {
+		fields = describedFields
+	}
+	return c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).Fields(fields).Context(ctx)
 }
 
 // Counts implements fetch.Counter by videos.batchGetStats, which exists since 2026-06-03

@@ -5,6 +5,7 @@ package budget
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -25,7 +26,8 @@ type PricedSchedule struct {
 	Hosts    int // how many use the ledger, each with its own store, as far as known; 0: only this one
 	// WholePages keeps the pages of a paced chart as configured, however rare it gets.
 	WholePages bool
-	Idle       IdleHours // hours that nothing is planned for
+	Idle       IdleHours      // hours that nothing is planned for
+	Counted    map[string]int // by job of charted videos: how many its last slot counted; nil: not known
 }
 
 // Price is the most that a schedule costs over a span of time, per job and in total.
@@ -39,6 +41,19 @@ type JobPrice struct {
 	Job   ingest.Job
 	Slots int
 	Cost  quota.Cost // empty for a job whose price depends on stored rows
+}
+
+// Expected returns the cost of a job of uploads where so many videos come in the span, at times without a pattern, by pool: a
+// slot that finds none makes no look-up.
+func (j JobPrice) Expected(uploads int) quota.Cost {
+	series := len(j.Job.Series())
+	lookUps := float64(j.Slots) / float64(series)
+	made := lookUps * (1 - math.Pow(1-1/max(lookUps, 1), float64(uploads)))
+	expected := quota.Cost{}
+	for pool, cost := range j.Cost {
+		expected[pool] = cost - int64(math.Round(float64(cost)*(lookUps-made)/float64(j.Slots)))
+	}
+	return expected
 }
 
 // DayPrice prices the day that begins now.
@@ -92,9 +107,9 @@ func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 		costs, err := BackfillCalls(ingest.BackfillUploads, s.Upstream, s.Tariff)
 		return costs.PerCall(), err
 	}
-	if job.Kind == ingest.KindVideos { // of the listed videos; the number of charted ones is not known yet
+	if job.Kind == ingest.KindVideos {
 		cost, err := s.Tariff.Cost(calls.Lookup)
-		return cost.Times(int64(ceilDiv(len(job.Videos), s.Upstream.Limits().IDsPerCall))), err
+		return cost.Times(int64(ceilDiv(s.videosOf(job), s.Upstream.Limits().IDsPerCall))), err
 	}
 	for _, call := range calls.PerPage(s.Upstream.Limits()) {
 		cost, err := s.Tariff.Cost(call.Method)
@@ -104,6 +119,34 @@ func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 		slot.Add(cost, int64(call.Calls*job.Pages))
 	}
 	return slot, nil
+}
+
+// videosOf returns how many videos a slot of a watch list counts. Of charted ones that is as many as its last slot counted
+// or, before the first, as many as all charts of the schedule have places.
+func (s PricedSchedule) videosOf(job ingest.Job) int {
+	if counted, known := s.Counted[job.Name]; known || job.Charted == 0 {
+		return max(counted, len(job.Videos))
+	}
+	limits, places := s.Upstream.Limits(), 0
+	for _, schedule := range s.Jobs {
+		if chart := schedule.Job; chart.Kind == ingest.KindChart {
+			places += len(chart.Regions) * min(chart.Pages, limits.ChartPages) * limits.PerPage
+		}
+	}
+	return len(job.Videos) + places
+}
+
+// counted returns the newest of the slots' numbers of videos, by job of charted videos.
+func (s PricedSchedule) counted(slots []ingest.Slot) map[string]int {
+	counted, newest := map[string]int{}, map[string]time.Time{}
+	for _, schedule := range s.Jobs {
+		for _, slot := range slots {
+			if job := schedule.Job; job.Charted > 0 && slot.Job == job.Name && slot.State == ingest.Done && slot.DueAt.After(newest[job.Name]) {
+				counted[job.Name], newest[job.Name] = slot.Videos, slot.DueAt
+			}
+		}
+	}
+	return counted
 }
 
 // affords returns an ErrNeverFits if a job calls a method that costs more than the job may ever spend.

@@ -74,7 +74,14 @@ type Expected struct {
 	Others       string     // the others' expected takes, in words; "": little
 	Refresh      quota.Cost // the refreshes' takes still to come before the provider's day ends
 	Idle         IdleHours
-	SureUntil    time.Time // see Forecast
+	SureUntil    time.Time      // see Forecast
+	Counted      map[string]int // see PricedSchedule
+}
+
+// With returns the schedule with the expected idle hours and the sizes of its watch lists.
+func (s PricedSchedule) With(e Expected) PricedSchedule {
+	s.Idle, s.Counted = e.Idle, e.Counted
+	return s
 }
 
 // Expect returns the report of OthersHistory.Expect, less the cost of the day's remaining refreshes and failed calls.
@@ -90,7 +97,8 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) Expected {
 		return Expected{Report: r}
 	}
 	today, ends := dayOf(r, tariff)
-	out := Expected{Others: history.String(tariff, today), Idle: history.idle(tariff, today), SureUntil: history.sureUntil(tariff, today)}
+	out := Expected{Others: history.String(tariff, today), Idle: history.idle(tariff, today),
+		SureUntil: history.sureUntil(tariff, today), Counted: w.Schedule.counted(slots)}
 	if w.Shared {
 		history.beginWithEqualParts(tariff, today, int64(w.Schedule.Hosts))
 	}
@@ -169,7 +177,7 @@ func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.
 			w.Log.WarnContext(ctx, "the others' takes are not noted", slog.Any("error", err))
 		}
 		expected := w.Expect(ctx, r)
-		w.Schedule.Idle = expected.Idle
+		w.Schedule = w.Schedule.With(expected)
 		paced, pages := w.Schedule.Pace(expected.Report, known, now), map[string]int{}
 		for _, job := range paced.Jobs {
 			pages[job.Job.Name] = job.Pages

@@ -45,6 +45,7 @@ type Config struct {
 	OwnFrontEnd  bool     // the user says that others reach Listen only through the user's own front end
 	Backups      []string // directories where backups are kept
 	NoThumbnails bool     // thumbnails: off: pages show no pictures, which come from the provider's hosts
+	Descriptions bool     // descriptions: on: fetch, keep and search the videos' descriptions
 	Title        string   // the site's name on the pages; "": ingest
 	Theme        []byte   // a stylesheet that every page loads after the built-in one; nil: none
 	HideDerived  bool     // derived_metrics: off: figures computed from the provider's are never shown
@@ -235,12 +236,13 @@ const maxTheme = 64 << 10
 
 // setPages reads the content and look of the pages, and whether requests for them are logged.
 func (c *Config) setPages(file configFile) error {
-	for _, field := range []struct{ name, value string }{{"access_log", file.AccessLog}, {"thumbnails", file.Thumbnails}, {"derived_metrics", file.Derived}} {
+	for _, field := range []struct{ name, value string }{{"access_log", file.AccessLog}, {"thumbnails", file.Thumbnails}, {"descriptions", file.Describe}, {"derived_metrics", file.Derived}} {
 		if field.value != "" && field.value != "on" && field.value != "off" {
 			return c.at(field.name, true, fmt.Errorf("%s: %s: %q is not known: use on or off", c.File, field.name, field.value))
 		}
 	}
 	c.AccessLog, c.NoThumbnails, c.HideDerived = file.AccessLog == "on", file.Thumbnails == "off", file.Derived == "off"
+	c.Descriptions = file.Describe == "on"
 	const longest = 60
 	if c.Title = strings.TrimSpace(file.PageSettings.Title); utf8.RuneCountInString(c.Title) > longest {
 		return fmt.Errorf("%s: pages: title: it has more than %d characters: shorten it", c.File, longest)

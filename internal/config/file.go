@@ -33,6 +33,7 @@ type configFile struct {
 	OwnFrontEnd bool     `yaml:"own_front_end"`
 	Backups     []string `yaml:"backups"`
 	Thumbnails  string   `yaml:"thumbnails"`
+	Describe    string   `yaml:"descriptions"`
 	Derived     string   `yaml:"derived_metrics"`
 	Theme       string   `yaml:"theme"`
 

@@ -12,7 +12,7 @@ import (
 var fieldNames = []string{
 	"id", "title", "owner", "owner.id", "owner.screenname", "channel", "country", "language",
 	"created_time", "duration", "mode",
-	"onair", "tags", "views_total", "likes_total", "thumbnail_720_url", "thumbnail_360_url", "url",
+	"onair", "tags", "description", "views_total", "likes_total", "thumbnail_720_url", "thumbnail_360_url", "url",
 }
 
 // field returns the value of one of fieldNames at a given time. Counts grow by the hour; some are withheld.
@@ -42,6 +42,8 @@ func (v *video) field(name string, at time.Time) any {
 		return v.mode == "live"
 	case "tags":
 		return v.tags
+	case "description":
+		return v.title + "\n<b>" + v.owner + "</b>"
 	case "views_total":
 		return v.counted("views", 40, 5000, at)
 	case "likes_total":

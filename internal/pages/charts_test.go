@@ -48,7 +48,7 @@ func filled() *report.Documents {
 			if id != "a" {
 				return report.HistoryDocument{}, fmt.Errorf("%w: no such video", report.ErrNotFound)
 			}
-			return report.HistoryDocument{VideoDocument: video("a", hostileTitle), Sightings: []report.SightingDocument{{Region: "US", Job: "chart", Slot: slot, Rank: 4, Views: &views}}}, nil
+			return report.HistoryDocument{VideoDocument: video("a", hostileTitle), Description: "one\n<script>alert(2)</script>\u202e https://shop.example/", Sightings: []report.SightingDocument{{Region: "US", Job: "chart", Slot: slot, Rank: 4, Views: &views}}}, nil
 		},
 		Search: func(_ context.Context, params url.Values) (report.SearchDocument, error) {
 			next := "cursor"
@@ -81,7 +81,7 @@ func TestChartsVideosAndSearchesMatchTheDocuments(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/charts":            {"Most popular in the United States", "<b>1</b>", "▲", "also DE 7", "1,234,567 views", "3:10", "mqdefault.jpg", `rel="prev"`, `href="/videos/a"`, ">new<"},
 		"/charts/us":         {"Most popular in the United States"},
-		"/videos/a":          {"&lt;script&gt;", "Watch on YouTube", "1,234,567", `href="/search?q=tag`},
+		"/videos/a":          {"&lt;script&gt;", "Watch on YouTube", "1,234,567", `href="/search?q=tag`, "one\n&lt;script&gt;alert(2)&lt;/script&gt; https://shop.example/</p>"},
 		"/search":            {"Type words"},
 		"/search?q=trailre":  {"<b>885 videos</b> match", ">trailer<", "<mark>trailer</mark>", "266", "after=cursor", `value="trailre"`},
 		"/search?q=&q=":      {"Type words"},

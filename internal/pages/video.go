@@ -65,8 +65,20 @@ func (s *Site) video(r *http.Request, docs *report.Documents) (Page, error) {
 		s.facts(doc.VideoDocument, days), charted,
 		g.If(len(doc.Tags) > 0,
 			section("Tags", h.P(h.Class("chips"), g.Map(doc.Tags, func(tag string) g.Node { return searchFor("tag", tag) })))),
+		g.If(doc.Description != "",
+			section("Description", h.P(h.Class("prose"), h.Dir("auto"), g.Text(prose(doc.Description))))),
 	)
 	return page, nil
+}
+
+// prose returns a text of several lines, each as term.Clean returns it. Addresses in it stay text: no link leads to a
+// place that an uploader chose.
+func prose(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(term.Clean(lines[i]))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // searchFor is a link to the videos whose channel or tag is this text.

@@ -61,15 +61,12 @@ func (d *CheckDocument) AddJobs(s budget.PricedSchedule, price budget.Price, now
 	if counts, ok := s.CountCost(); ok {
 		refresh += fmt.Sprintf(", %s a day per %d for their counts", term.Amounts(counts), each)
 	}
-	counted, _ := s.Tariff.Cost("videos.batchGetStats")
-	without := map[ingest.Kind]string{ingest.KindRefresh: refresh,
-		ingest.KindVideos: fmt.Sprintf("%s per %d charted videos and slot", term.Amounts(counted), each)}
 	intervals, _ := s.Intervals(now)
 	for i, j := range price.Jobs {
 		d.Jobs = append(d.Jobs, CheckJob{
 			Job: j.Job.Name, Kind: string(j.Job.Kind), Slots: j.Slots, PerDay: j.Cost, NextAt: s.Jobs[i].Next(now),
-			Price: cmp.Or(term.DayShares(j.Cost, ceilings), without[j.Job.Kind]) + uploadsPrice(j, each) +
-				turns(j.Job, intervals[j.Job.Name]),
+			Price: cmp.Or(term.DayShares(j.Cost, ceilings), map[ingest.Kind]string{ingest.KindRefresh: refresh}[j.Job.Kind]) +
+				uploadsPrice(j, each) + countsPrice(j.Job, each) + turns(j.Job, intervals[j.Job.Name]),
 		})
 		for _, w := range s.Jobs[i].Warnings(now) {
 			d.Warnings = append(d.Warnings, CheckWarning{Job: j.Job.Name, Warning: w, Next: s.Jobs[i].NextTimes(now, 5)})
@@ -85,8 +82,19 @@ func turns(job ingest.Job, every time.Duration) string {
 	return fmt.Sprintf(", %d queries: each every %s", len(job.Queries), term.Ago(every))
 }
 
-// uploadsPrice gives the parts of the price of a job of uploads, and the greatest cost of a day with 20 uploads; ""
-// for other jobs.
+// countsPrice gives the other parts of the price of a watch list; "" for other jobs.
+func countsPrice(job ingest.Job, perLookUp int) (parts string) {
+	if n := len(job.Videos); n > 0 {
+		parts = fmt.Sprintf(", once at most %s to look up %s", term.Plural((n+perLookUp-1)/perLookUp, "unit"), term.Plural(n, "video"))
+	}
+	if job.Charted > 0 {
+		parts += ", at first for each place in a chart, then for as many videos as its last slot had"
+	}
+	return parts
+}
+
+// uploadsPrice gives the parts of the price of a job of uploads, and the cost of a day with 20 uploads; "" for other
+// jobs.
 func uploadsPrice(j budget.JobPrice, perLookUp int) string {
 	channels := len(j.Job.Channels)
 	if channels == 0 {
@@ -95,9 +103,9 @@ func uploadsPrice(j budget.JobPrice, perLookUp int) string {
 	lookUps := j.Slots / (channels + 1)
 	each, lists := j.Cost.MaxCharge()/int64(max(j.Slots, 1)), j.Slots-lookUps
 	return fmt.Sprintf(", %d for the lists of %s, at most %d for look-ups of up to %d new videos, "+
-		"%d where 20 come in a day",
+		"about %d in all where 20 come in a day",
 		each*int64(lists), term.Plural(channels, "channel"), each*int64(lookUps),
-		perLookUp, each*int64(lists+min(lookUps, 20)))
+		perLookUp, j.Expected(20).MaxCharge())
 }
 
 // Print shows it in 80 columns.

@@ -173,7 +173,8 @@ func NewMovesDocument(newer ChartDocument, comparedTo time.Time, moves []MoveIte
 type HistoryDocument struct {
 	VideoDocument
 
-	Sightings []SightingDocument `json:"sightings"`
+	Description string             `json:"description,omitempty"` // with descriptions: on
+	Sightings   []SightingDocument `json:"sightings"`
 }
 
 // SightingDocument is a video's place in one chart.

@@ -40,7 +40,7 @@ func (f *Facts) Foresee(ctx context.Context, schedule budget.PricedSchedule, oth
 	stored := f.Contact != nil && f.StoreErr == nil
 	if stored && others != nil {
 		expected := others.Expect(ctx, f.Report)
-		schedule.Idle = expected.Idle
+		schedule = schedule.With(expected)
 		f.Pace = schedule.Pace(expected.Report, f.Latest.Known(), f.Now)
 		f.Pace.Others, f.Pace.Refresh, f.Pace.SureUntil = expected.Others, expected.Refresh, expected.SureUntil
 	} else {

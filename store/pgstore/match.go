@@ -9,7 +9,7 @@ import (
 var ftsToken = regexp.MustCompile(`"[^"]*"|(?:\w+|\{title channel\}) : \(|[()*]|AND|OR|NOT`)
 
 // weights maps the index's columns to the weights that vector gives them.
-var weights = map[string]string{"title": "A", "channel": "B", "tags": "C", "{title channel}": "AB"}
+var weights = map[string]string{"title": "A", "channel": "B", "tags": "C", "description": "D", "{title channel}": "AB"}
 
 // tsquery translates an FTS5 expression of text.Query.Match to a tsquery that matches the same videos.
 func tsquery(match string) string {
@@ -39,7 +39,7 @@ func tsquery(match string) string {
 		case strings.HasSuffix(w, " : ("):
 			weight := weights[strings.TrimSuffix(w, " : (")]
 			if outer := scope(); outer != "" && !strings.Contains(outer, weight) {
-				weight = "D" // a column within another matches nothing, and no word has weight D
+				weight = nowhere
 			}
 			scopes = append(scopes, weight)
 			out.WriteString("(")
@@ -60,6 +60,9 @@ func phrase(tokens []string, weight string, prefix bool) string {
 	return "(" + strings.Join(parts, " <-> ") + ")"
 }
 
+// nowhere is the weight for a column within another one: nothing matches there.
+const nowhere = "nowhere"
+
 // lexemes writes a token, or a prefix, in the columns of weight. The lexeme itself says whether it is in a name, see
 // schema.sql; the weights of its positions are needed only to know the name, and for phrases.
 func lexemes(token, weight string, inPhrase, prefix bool) string {
@@ -73,10 +76,12 @@ func lexemes(token, weight string, inPhrase, prefix bool) string {
 		return quoted(mark+cut(token)) + weight
 	}
 	switch {
+	case weight == nowhere:
+		return quoted(named + named) // no token has this mark
 	case weight == "":
 		return "(" + lexeme(named, "") + " | " + lexeme("", "") + ")"
-	case weight == "C":
-		return "(" + lexeme(named, "C") + " | " + lexeme("", "") + ")"
+	case weight == "C", weight == "D":
+		return "(" + lexeme(named, weight) + " | " + lexeme("", weight) + ")"
 	case weight == "AB" && !inPhrase:
 		return lexeme(named, "")
 	}

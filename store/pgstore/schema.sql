@@ -119,6 +119,11 @@ CREATE INDEX videos_channel ON video_facts (channel);
 CREATE INDEX videos_fetched ON video_facts (fetched_day);
 CREATE INDEX videos_gone ON video_facts (id) WHERE gone = 1;
 
+CREATE TABLE descriptions (
+    video bigint PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
+    text  text NOT NULL
+);
+
 -- The free fifth of each page keeps a sighting, which changes no index, on its page.
 CREATE TABLE video_latest (
     id         bigint PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
@@ -188,7 +193,7 @@ CREATE TABLE events (
 );
 
 -- The index: the tokens of text.Normalize with their positions and, as weights, their columns: A for the title, B for
--- the channel's name, C for the tags. A token in the title or the channel's name begins with "=", which no token
+-- the channel's name, C for the tags, D for the description. A token in the title or the channel's name begins with "=", which no token
 -- contains. A search in names thus reads no videos that only have a word as a tag, and the planner knows how many
 -- videos have it in a name. The program makes the vectors: see vector.go.
 CREATE TABLE video_text (

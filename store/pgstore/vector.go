@@ -11,10 +11,10 @@ const (
 	most    = 10_000 // tokens kept of a video: a tsvector counts positions to 16,383
 )
 
-// vectors converts index rows of package store, [[id, title, channel, tags], ...] as JSON, to [[id, words], ...]. It
+// vectors converts index rows of package store, [[id, title, channel, tags, description], ...] as JSON, to [[id, words], ...]. It
 // returns anything else unchanged, for Postgres to refuse.
 func vectors(rows string) string {
-	var videos [][4]any
+	var videos [][5]any
 	decoder := json.NewDecoder(strings.NewReader(rows))
 	decoder.UseNumber()
 	if decoder.Decode(&videos) != nil {
@@ -22,7 +22,7 @@ func vectors(rows string) string {
 	}
 	written := make([][2]any, len(videos))
 	for i, v := range videos {
-		var columns [3]string
+		var columns [4]string
 		for c := range columns {
 			columns[c], _ = v[1+c].(string)
 		}
@@ -35,10 +35,10 @@ func vectors(rows string) string {
 	return string(text)
 }
 
-// vector returns the text of a tsvector of a video's title, channel's name and tags, all from text.Normalize, with the
-// weights A, B and C. It skips a position between columns, so that no phrase crosses them. A token in a name begins
+// vector returns the text of a tsvector of a video's title, channel's name, tags and description, all from
+// text.Normalize, with the weights A to D. It skips a position between columns, so that no phrase crosses them. A token in a name begins
 // with a mark: see schema.sql.
-func vector(columns [3]string) string {
+func vector(columns [4]string) string {
 	type lexeme struct {
 		named  bool
 		places []byte
@@ -60,7 +60,7 @@ func vector(columns [3]string) string {
 				l.places = append(l.places, ',')
 			}
 			l.named = l.named || c < 2
-			l.places = append(strconv.AppendInt(l.places, int64(at), 10), "ABC"[c])
+			l.places = append(strconv.AppendInt(l.places, int64(at), 10), "ABCD"[c])
 		}
 		at++
 	}

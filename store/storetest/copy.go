@@ -62,6 +62,7 @@ func (p Place) Filled(t testing.TB) (*store.Store, string) {
 	for i, title := range hostileTitles {
 		v := Titled(fmt.Sprintf("video%02d", i), title)
 		v.ChannelID, v.Channel, v.Tags, v.Live = fmt.Sprint("UC", i%3), title, []string{title, "tag"}, i%2 == 1
+		v.Description = strings.Repeat(title+"\n", i%4)
 		if i%3 == 0 {
 			v.Views, v.Likes, v.PublishedAt, v.Tags = nil, nil, time.Time{}, nil
 		}

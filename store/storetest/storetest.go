@@ -92,6 +92,7 @@ var tests = []struct {
 	{"HostileQueriesAreAnsweredSoon", testHostileQueriesAreAnsweredSoon},
 	{"PagesOfAResultTogetherAreTheWhole", testPagesOfAResultTogetherAreTheWhole},
 	{"TheIndexFollowsNames", testTheIndexFollowsNames},
+	{"ADescriptionIsFoundShownAndDeletedWithItsVideo", testADescriptionIsFoundShownAndDeletedWithItsVideo},
 	{"NothingIsKeptBeyondTwentyNineDays", testNothingIsKeptBeyondTwentyNineDays},
 	{"APageIsWholeOrNotThere", testAPageIsWholeOrNotThere},
 	{"HostileTextHurtsNoPage", testHostileTextHurtsNoPage},

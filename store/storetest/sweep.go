@@ -179,7 +179,7 @@ func doubted(t *testing.T, s *store.Store, before time.Time) []string {
 func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	clock.move(28 * day)
-	Chart(t, s, "US", noon, Page(Titled("a", "Alt"), Titled("gone", "Verschwunden"), Titled("c", "Chor")))
+	Chart(t, s, "US", noon, Page(Titled("a", "Alt"), described(Titled("gone", "Verschwunden"), "Beschrieben"), Titled("c", "Chor")))
 	now := noon.Add(26 * day)
 	slot := RefreshSlot(t, s, now)
 	slot, absences := saveVideos(t, s, slot, now, ingest.Asked{IDs: []string{"a", "gone", "unknown", "swept"}}, "a", "unasked", "swept")
@@ -218,6 +218,9 @@ func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, o
 	}
 	if c, err := s.Chart(t.Context(), "US", now, false); err != nil || c.Items[1].Video.Title != "" {
 		t.Errorf("of the deleted videos the chart shows %q, %v", c.Items[1].Video.Title, err)
+	}
+	if h, err := s.History(t.Context(), store.HistoryQuery{VideoID: "gone"}); err != nil || h.Video.Description != "" {
+		t.Errorf("of the deleted video the description is kept: %q, %v", h.Video.Description, err)
 	}
 	Chart(t, s, "US", now.Add(5*time.Hour), Page(Titled("gone", "Wieder da")))
 	if got := Search(t, s, store.SearchQuery{Text: "wieder"}); len(got) != 1 || len(doubted(t, s, now.Add(day))) != 0 {

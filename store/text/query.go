@@ -15,7 +15,7 @@ const (
 )
 
 // columns are the fields that a query may name, and their names in the index.
-var columns = map[string]string{"channel": "channel", "tag": "tags"}
+var columns = map[string]string{"channel": "channel", "tag": "tags", "description": "description"}
 
 // Query is a parsed search: a video must meet all its clauses.
 type Query []clause
@@ -33,7 +33,7 @@ type clause struct {
 
 // Parse reads a query. White space separates its clauses:
 //
-//	word  "a phrase"  begin*  -not  channel:word  tag:"a phrase"
+//	word  "a phrase"  begin*  -not  channel:word  tag:"a phrase"  description:word
 //
 // Every query is valid: signs without a meaning are text, as are a quote that is never closed and a minus that would
 // leave nothing to search for. Text without a letter, digit or emoji searches for nothing.
@@ -208,11 +208,8 @@ func (c clause) explain() string {
 	for _, o := range c.others {
 		s += " or " + Phrase(o)
 	}
-	switch c.column {
-	case "tags":
-		s = "tag " + s
-	case "channel":
-		s = "channel " + s
+	if c.column == "" {
+		return s
 	}
-	return s
+	return strings.TrimSuffix(c.column, "s") + " " + s
 }

@@ -8,11 +8,11 @@ import (
 )
 
 // The worth of each letter of the query by where it was found: the title describes a video best, then its channel,
-// then its tags.
+// then its tags and its description.
 const (
 	inTitle   = 1.0
 	inChannel = 0.6
-	inTags    = 0.2
+	inTags    = 0.2 // or in the description
 )
 
 // Words that differ a little from the query's count for less.
@@ -38,7 +38,7 @@ type Document struct {
 }
 
 // Score returns how well a matching document answers the query, by its text alone, and the share of the query's
-// letters in its title. A word in neither title nor channel must be in the tags.
+// letters in its title. A word in neither title nor channel must be in the tags or the description.
 func (q Query) Score(d Document) (score, titleShare float64) {
 	var clauses, asked, got, title, channel, typed, ordered, cover float64
 	start, end := -1, -1 // of the previous clauses, in the title
@@ -54,7 +54,7 @@ func (q Query) Score(d Document) (score, titleShare float64) {
 		switch c.column {
 		case "channel":
 			t = 0
-		case "tags":
+		case "tags", "description":
 			got += weight
 			continue
 		}
