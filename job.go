@@ -63,8 +63,8 @@ func (j Job) Series() []Series {
 	return all
 }
 
-// queryKey returns the key of a query's series. A query that has the form of a region's code gets quotes, which change no
-// answer: the key of a search is a region's code only where the search has regions.
+// queryKey returns the key of a query's series. A query that has the form of a region's code gets quotes, which change
+// no answer: the key of a search is a region's code only where the search has regions.
 func queryKey(query string) string {
 	if isCode(query) {
 		return `"` + query + `"`

@@ -115,7 +115,8 @@ type indexSums struct {
 // add adds a video's text to the index.
 func (s indexSums) add(id int64, v ingest.Video) {
 	known := map[string]bool{}
-	for column, field := range map[string]string{"title": v.Title, "channel": v.Channel, "tags": strings.Join(v.Tags, "\n"), "description": v.Description} {
+	for column, field := range map[string]string{"title": v.Title, "channel": v.Channel, "tags": strings.Join(v.Tags, "\n"),
+		"description": v.Description} {
 		for at, token := range strings.Fields(text.Normalize(field)) {
 			s.places[id] += placeHash(token, column, int64(at))
 			letters := 0

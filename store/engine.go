@@ -43,7 +43,8 @@ func plainPage(page ingest.Page) ingest.Page {
 	page.Videos = slices.Clone(page.Videos)
 	for i := range page.Videos {
 		v := &page.Videos[i]
-		for _, text := range []*string{&v.ID, &v.Title, &v.Channel, &v.ChannelID, &v.Category, &v.Language, &v.Thumbnail, &v.Description} {
+		for _, text := range []*string{&v.ID, &v.Title, &v.Channel, &v.ChannelID, &v.Category, &v.Language,
+			&v.Thumbnail, &v.Description} {
 			*text = Plain(*text)
 		}
 		v.Tags = slices.Clone(v.Tags)

@@ -54,7 +54,8 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 		var id int64
 		var err error
 		h.Video, err = scanText(tx.QueryRowContext(ctx,
-			selectText+`, videos.id FROM `+withGone+` LEFT JOIN channels ON channels.id = videos.channel LEFT JOIN descriptions ON descriptions.video = videos.id
+			selectText+`, videos.id FROM `+withGone+` LEFT JOIN channels ON channels.id = videos.channel
+			LEFT JOIN descriptions ON descriptions.video = videos.id
 			WHERE video_id = ?`, q.VideoID), &id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%q: %w", q.VideoID, ErrNoVideo)

@@ -37,7 +37,9 @@ func scanVideo(row scanner, more ...any) (ingest.Video, error) {
 // Statements for scanText: selectText, ", " and more columns, fromTexts.
 const (
 	selectText = `SELECT ` + videoColumns + `, coalesce(descriptions.text, '')`
-	fromTexts  = ` FROM videos LEFT JOIN channels ON channels.id = videos.channel LEFT JOIN descriptions ON descriptions.video = videos.id `
+	fromTexts  = `
+		FROM videos LEFT JOIN channels ON channels.id = videos.channel
+		LEFT JOIN descriptions ON descriptions.video = videos.id `
 )
 
 // scanText reads a video with its description, that is all of its indexed text.
@@ -74,7 +76,8 @@ func dropGone(ctx context.Context, tx *txn, id int64) error {
 		return err
 	}
 	for _, q := range []string{
-		`DELETE FROM video_text WHERE rowid = ?`, `DELETE FROM video_latest WHERE id = ?`, `DELETE FROM absences WHERE video = ?`, `DELETE FROM descriptions WHERE video = ?`,
+		`DELETE FROM video_text WHERE rowid = ?`, `DELETE FROM video_latest WHERE id = ?`, `DELETE FROM absences WHERE video = ?`,
+		`DELETE FROM descriptions WHERE video = ?`,
 		`UPDATE video_facts SET gone = 1, text_hash = 0, facts_hash = 0, fetched_day = 0, channel = NULL, published_at = NULL, duration_s = 0,
 			category = '', language = '', thumbnail = '', title = '', tags = '[]' WHERE id = ?`,
 	} {

@@ -266,18 +266,21 @@ func (w *videoWriter) writeTexts(ctx context.Context, changed []ingest.Video, fr
 		}
 	}
 	if len(bare) > 0 && len(changed) > fresh {
-		if err := execJSON(ctx, w.tx, `DELETE FROM descriptions WHERE video IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, bare); err != nil {
+		const drop = `DELETE FROM descriptions WHERE video IN (SELECT CAST(value AS bigint) FROM json_each(?1))`
+		if err := execJSON(ctx, w.tx, drop, bare); err != nil {
 			return err
 		}
 	}
-	return insertRows(ctx, w.tx, `INSERT INTO descriptions (video, text) VALUES`, ` ON CONFLICT (video) DO UPDATE SET text = excluded.text`, described)
+	return insertRows(ctx, w.tx, `INSERT INTO descriptions (video, text) VALUES`,
+		` ON CONFLICT (video) DO UPDATE SET text = excluded.text`, described)
 }
 
 // texts are videos' texts as indexed: title, channel, tags, description.
 type texts map[int64][4]string
 
 func (t texts) add(id int64, v ingest.Video) {
-	t[id] = [4]string{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n")), text.Normalize(v.Description)}
+	t[id] = [4]string{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n")),
+		text.Normalize(v.Description)}
 }
 
 // write writes the index rows. It must precede any deletion in the transaction. It is one statement, as FTS5 writes a

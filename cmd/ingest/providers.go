@@ -41,7 +41,8 @@ var providers = map[string]provider{
 	"youtube": {
 		name: "YouTube",
 		open: func(ctx context.Context, c *config.Config, key ingest.Secret) (upstream, error) {
-			return youtube.New(ctx, youtube.Config{BaseURL: c.UpstreamURL, Key: key, Version: version, Descriptions: c.Descriptions})
+			return youtube.New(ctx, youtube.Config{BaseURL: c.UpstreamURL, Key: key, Version: version,
+				Descriptions: c.Descriptions})
 		},
 		calls: &youtube.Client{}, keyed: true,
 		refills: true,
@@ -58,7 +59,8 @@ var providers = map[string]provider{
 	"dailymotion": {
 		name: "Dailymotion",
 		open: func(ctx context.Context, c *config.Config, _ ingest.Secret) (upstream, error) {
-			return dailymotion.New(ctx, dailymotion.Config{BaseURL: c.UpstreamURL, Version: version, Descriptions: c.Descriptions})
+			return dailymotion.New(ctx, dailymotion.Config{BaseURL: c.UpstreamURL, Version: version,
+				Descriptions: c.Descriptions})
 		},
 		calls:  &dailymotion.Client{},
 		limits: config.JobLimits{UsualPages: 2, Category: regexp.MustCompile(`^(0|[a-z]{2,32})$`)},

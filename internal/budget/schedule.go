@@ -43,8 +43,8 @@ type JobPrice struct {
 	Cost  quota.Cost // empty for a job whose price depends on stored rows
 }
 
-// Expected returns the cost of a job of uploads where so many videos come in the span, at times without a pattern, by pool: a
-// slot that finds none makes no look-up.
+// Expected returns the cost of a job of uploads, by pool, where so many videos come in the span, at times without a
+// pattern: a slot that finds none makes no look-up.
 func (j JobPrice) Expected(uploads int) quota.Cost {
 	series := len(j.Job.Series())
 	lookUps := float64(j.Slots) / float64(series)
@@ -121,8 +121,8 @@ func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 	return slot, nil
 }
 
-// videosOf returns how many videos a slot of a watch list counts. Of charted ones that is as many as its last slot counted
-// or, before the first, as many as all charts of the schedule have places.
+// videosOf returns how many videos a slot of a watch list counts. Of charted ones that is as many as its last slot
+// counted or, before the first, as many as all charts of the schedule have places.
 func (s PricedSchedule) videosOf(job ingest.Job) int {
 	if counted, known := s.Counted[job.Name]; known || job.Charted == 0 {
 		return max(counted, len(job.Videos))
@@ -141,7 +141,8 @@ func (s PricedSchedule) counted(slots []ingest.Slot) map[string]int {
 	counted, newest := map[string]int{}, map[string]time.Time{}
 	for _, schedule := range s.Jobs {
 		for _, slot := range slots {
-			if job := schedule.Job; job.Charted > 0 && slot.Job == job.Name && slot.State == ingest.Done && slot.DueAt.After(newest[job.Name]) {
+			job := schedule.Job
+			if job.Charted > 0 && slot.Job == job.Name && slot.State == ingest.Done && slot.DueAt.After(newest[job.Name]) {
 				counted[job.Name], newest[job.Name] = slot.Videos, slot.DueAt
 			}
 		}

@@ -176,7 +176,8 @@ func (r Reader) newChartItem(c store.Chart, p ingest.Placement) report.ChartItem
 // Video reads a video's path through the charts.
 func (r Reader) Video(ctx context.Context, q store.HistoryQuery) (report.HistoryDocument, error) {
 	h, err := r.Store.History(ctx, q)
-	doc := report.HistoryDocument{VideoDocument: r.newVideo(h.Video, h.Category), Description: h.Video.Description, Sightings: []report.SightingDocument{}}
+	doc := report.HistoryDocument{VideoDocument: r.newVideo(h.Video, h.Category), Description: h.Video.Description,
+		Sightings: []report.SightingDocument{}}
 	for _, s := range h.Sightings {
 		sighting := report.SightingDocument{Region: s.Region, Job: s.Job, Slot: term.Second(s.Slot), Rank: s.Rank, Views: s.Views, Likes: s.Likes, Comments: s.Comments}
 		if !r.Hidden {

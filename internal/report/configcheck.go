@@ -85,7 +85,8 @@ func turns(job ingest.Job, every time.Duration) string {
 // countsPrice gives the other parts of the price of a watch list; "" for other jobs.
 func countsPrice(job ingest.Job, perLookUp int) (parts string) {
 	if n := len(job.Videos); n > 0 {
-		parts = fmt.Sprintf(", once at most %s to look up %s", term.Plural((n+perLookUp-1)/perLookUp, "unit"), term.Plural(n, "video"))
+		parts = fmt.Sprintf(", once at most %s to look up %s",
+			term.Plural((n+perLookUp-1)/perLookUp, "unit"), term.Plural(n, "video"))
 	}
 	if job.Charted > 0 {
 		parts += ", at first for each place in a chart, then for as many videos as its last slot had"
