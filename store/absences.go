@@ -25,7 +25,8 @@ func (s *Store) Witnesses(ctx context.Context, n int) ([]string, error) {
 
 // putRequested writes the requested videos, each once, and notes the absent ones. found is for writeVideos; a witness
 // is not found.
-func putRequested(ctx context.Context, tx *txn, at time.Time, asked ingest.Asked, videos []ingest.Video, found bool) (came int, absent []string, a ingest.Absences, err error) {
+func putRequested(ctx context.Context, tx *txn, at time.Time, asked ingest.Asked, videos []ingest.Video,
+	found bool) (came int, absent []string, a ingest.Absences, err error) {
 	wanted := map[string]bool{}
 	for _, id := range asked.Witnesses {
 		wanted[id] = false
@@ -61,7 +62,8 @@ func putRequested(ctx context.Context, tx *txn, at time.Time, asked ingest.Asked
 // noteAbsences notes the stored videos that an answer left out. If confirmed, it deletes the videos that a look-up
 // had left out ingest.AskAgainAfter or longer before, unless the answer lacks others too. confirmed is for a question
 // in the company of witnesses: the same question may get the same answer from a cache on the way.
-func noteAbsences(ctx context.Context, tx *txn, at time.Time, absent []string, confirmed, proved bool) (doubted, deleted int, err error) {
+func noteAbsences(ctx context.Context, tx *txn, at time.Time, absent []string, confirmed,
+	proved bool) (doubted, deleted int, err error) {
 	if len(absent) == 0 {
 		return 0, 0, nil
 	}

@@ -75,7 +75,8 @@ func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 		return nil
 	}, `
 		SELECT job, series.key, series.id, `+newestAt+`, open
-		FROM json_each(?2) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`, future(now), listJSON(names))
+		FROM json_each(?2) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`,
+		future(now), listJSON(names))
 }
 
 // recorded is a condition: the store has a slot of the series and due time at the start of the JSON array value,
@@ -117,7 +118,8 @@ func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 		err := rows.Scan(&id, &key.Job, &key.Key)
 		a.series[key].id = id
 		return err
-	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, CAST(value ->> 2 AS bigint) FROM json_each(?1) RETURNING id, job, key`, listJSON(rows))
+	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, CAST(value ->> 2 AS bigint)
+		FROM json_each(?1) RETURNING id, job, key`, listJSON(rows))
 }
 
 // addSlots adds the missing slots and returns their number. A due slot with a newer one in its series is added as
@@ -167,7 +169,8 @@ func (a *addition) folded() []ingest.Slot {
 // inRow reports whether a missed tick follows another, for the same reason.
 func (a *addition) inRow(last, next ingest.Slot) bool {
 	return next.State == ingest.Missed && last.State == ingest.Missed && last.Series() == next.Series() &&
-		last.Kind == next.Kind && last.Reason == next.Reason && last.DueAt.Before(next.DueAt) && last.DueAt.Unix() > a.series[last.Series()].newest
+		last.Kind == next.Kind && last.Reason == next.Reason && last.DueAt.Before(next.DueAt) &&
+		last.DueAt.Unix() > a.series[last.Series()].newest
 }
 
 // moveSeries makes the new slots the ones to claim, and skips the slots that were due before them. A running claim
@@ -184,8 +187,10 @@ func (a *addition) moveSeries(ctx context.Context, tx *txn) error {
 	}
 	return execEach(ctx, tx, rows, `
 		UPDATE slots SET state = 'skipped', reason = value ->> 3
-		FROM json_each(?1) WHERE series = CAST(value ->> 0 AS bigint) AND due_at = CAST(value ->> 4 AS bigint) AND state = 'due'`, `
-		UPDATE series SET newest = max(newest, CAST(value ->> 1 AS bigint)), open = coalesce(CAST(value ->> 2 AS bigint), open)
+		FROM json_each(?1) WHERE series = CAST(value ->> 0 AS bigint) AND due_at = CAST(value ->> 4 AS bigint)
+			AND state = 'due'`, `
+		UPDATE series
+			SET newest = max(newest, CAST(value ->> 1 AS bigint)), open = coalesce(CAST(value ->> 2 AS bigint), open)
 		FROM json_each(?1) WHERE series.id = CAST(value ->> 0 AS bigint)`)
 }
 
@@ -204,10 +209,12 @@ func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 func supersede(ctx context.Context, tx *txn, condition string, arg, until int64) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE slots
-		SET state = 'skipped', lease = NULL, reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', newer, 'unixepoch')
+		SET state = 'skipped', lease = NULL, reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', newer,
+			'unixepoch')
 		FROM (
 			SELECT id AS old, (
-				SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' AND due_at <= ?2 ORDER BY due_at DESC LIMIT 1
+				SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' AND due_at <= ?2
+					ORDER BY due_at DESC LIMIT 1
 			) AS newer
 			FROM slots WHERE `+condition+`
 		) AS late
@@ -239,7 +246,8 @@ func (a *addition) forgetAhead(ctx context.Context, tx *txn, now time.Time) erro
 		return nil
 	}, `
 		SELECT id, series, due_at, first_due_at, count FROM slots
-		WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1)) AND state = 'missed' AND due_at > ?2 AND first_due_at <= ?2`,
+		WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1)) AND state = 'missed' AND due_at > ?2
+			AND first_due_at <= ?2`,
 		listJSON(slices.Collect(maps.Keys(last))), future(now))
 	if err != nil || len(rows) == 0 {
 		return err

@@ -24,7 +24,8 @@ func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err e
 		}
 		slots, err := column[int64](ctx, tx, `
 			SELECT slots.id FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
-			WHERE series.backfill = ? AND (state = 'failed' OR EXISTS (SELECT 1 FROM vanished WHERE slot = slots.id AND vanished.reason <> ''))`, b.row)
+			WHERE series.backfill = ?
+				AND (state = 'failed' OR EXISTS (SELECT 1 FROM vanished WHERE slot = slots.id AND vanished.reason <> ''))`, b.row)
 		if err != nil {
 			return err
 		}
@@ -37,7 +38,8 @@ func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err e
 		return execEach(ctx, tx, slots, `
 			UPDATE slots SET state = 'due', tries = 0, reason = '', retry_at = NULL
 			WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)) AND state <> 'claimed'`,
-			`UPDATE series SET open = newest WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`)
+			`UPDATE series SET open = newest
+				WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`)
 	})
 	return pieces, err
 }
@@ -71,7 +73,8 @@ func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (c
 		}
 		row = b.row
 		n, err := affected(tx.ExecContext(ctx, `
-			UPDATE backfills SET cancelled_at = ? WHERE id = ? AND cancelled_at IS NULL AND `+hasOpenPieces, now.UnixMilli(), row))
+			UPDATE backfills SET cancelled_at = ? WHERE id = ? AND cancelled_at IS NULL AND `+hasOpenPieces,
+			now.UnixMilli(), row))
 		cancelled = n > 0
 		return err
 	})
@@ -98,19 +101,23 @@ func endPieces(ctx context.Context, tx *txn, backfill int64, now time.Time) (int
 		return 0, err
 	}
 	return len(slots), execEach(ctx, tx, slots,
-		`UPDATE slots SET state = 'skipped', reason = '`+cancelledReason+`', lease = NULL, retry_at = NULL WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`,
-		`UPDATE series SET open = NULL WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`)
+		`UPDATE slots SET state = 'skipped', reason = '`+cancelledReason+
+			`', lease = NULL, retry_at = NULL WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`,
+		`UPDATE series SET open = NULL WHERE id IN (SELECT series FROM slots
+			WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`)
 }
 
 // ReleaseDead makes the slots of dead runs claimable at once; died tells them by the owner's name.
 func (s *Store) ReleaseDead(ctx context.Context, now time.Time, died func(owner string) bool) error {
-	owners, err := column[string](ctx, s.read, `SELECT DISTINCT owner FROM slots WHERE state = 'claimed' AND lease > ?`, now.UnixMilli())
+	owners, err := column[string](ctx, s.read,
+		`SELECT DISTINCT owner FROM slots WHERE state = 'claimed' AND lease > ?`, now.UnixMilli())
 	owners = slices.DeleteFunc(owners, func(owner string) bool { return !died(owner) })
 	if err != nil || len(owners) == 0 {
 		return s.explain(ctx, "look for what runs hold that have died", err)
 	}
 	_, err = s.exec(ctx, "take over from runs that have died", `
-		UPDATE slots SET lease = ?2 WHERE state = 'claimed' AND lease > ?2 AND owner IN (SELECT value FROM json_each(?1))`, listJSON(owners), now.UnixMilli())
+		UPDATE slots SET lease = ?2 WHERE state = 'claimed' AND lease > ?2 AND owner IN (SELECT value FROM json_each(?1))`,
+		listJSON(owners), now.UnixMilli())
 	return err
 }
 
@@ -166,7 +173,8 @@ func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int)
 		}
 		_, err = tx.ExecContext(ctx, `
 			UPDATE pieces SET spec = json_set(spec, '$.videos', CAST(given.value ->> 1 AS bigint))
-			FROM json_each(?1) AS given JOIN series ON job = ?2 AND series.key = given.value ->> 0 JOIN slots ON slots.series = series.id
+			FROM json_each(?1) AS given JOIN series ON job = ?2 AND series.key = given.value ->> 0
+				JOIN slots ON slots.series = series.id
 			WHERE pieces.slot = slots.id`, listJSON(sizes), b.Job())
 		return err
 	})
@@ -218,7 +226,8 @@ func (s *Store) tellBackfill(ctx context.Context, tx *txn, backfill int64) error
 		return err
 	}
 	pieces, err := pairs[ingest.State, int](ctx, tx, `
-		SELECT state, count(*) FROM series JOIN slots ON slots.series = series.id WHERE backfill = ? GROUP BY state`, backfill)
+		SELECT state, count(*) FROM series JOIN slots ON slots.series = series.id WHERE backfill = ? GROUP BY state`,
+		backfill)
 	if err != nil {
 		return err
 	}
@@ -228,7 +237,8 @@ func (s *Store) tellBackfill(ctx context.Context, tx *txn, backfill int64) error
 
 // tellPiece is tellBackfill for a slot that may be a piece and may have ended.
 func (s *Store) tellPiece(ctx context.Context, tx *txn, series int64, slot ingest.Slot) error {
-	if slot.Kind != ingest.KindBackfill || slot.State == ingest.Claimed || slot.State == ingest.Due || slot.State == ingest.Stopped || !s.wants(ingest.BackfillEnded) {
+	if slot.Kind != ingest.KindBackfill || slot.State == ingest.Claimed || slot.State == ingest.Due ||
+		slot.State == ingest.Stopped || !s.wants(ingest.BackfillEnded) {
 		return nil
 	}
 	var backfill int64

@@ -15,14 +15,16 @@ import (
 const piecesAtOnce = 200
 
 // errDropped means that another process took over an unfinished plan because it looked abandoned.
-var errDropped = errors.New("another process has planned the same in the meantime: ingest backfill status shows its plan")
+var errDropped = errors.New("another process has planned the same in the meantime: " +
+	"ingest backfill status shows its plan")
 
 // AddBackfill adds a plan with its pieces and assigns its ID. It reads the pieces outside of transactions and adds
 // them in steps between which others can write; until the last step the plan is invisible and cannot be claimed. If
 // reading a piece fails, nothing is added. The unfinished plan of a process that died is dropped when the same is
 // planned again, or by Sweep. If an open plan asks for the same, added is false, that plan is returned, and no piece
 // is read.
-func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.Seq2[ingest.Piece, error]) (_ ingest.Backfill, added bool, err error) {
+func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill,
+	pieces iter.Seq2[ingest.Piece, error]) (_ ingest.Backfill, added bool, err error) {
 	b.Created = b.Created.UTC().Truncate(time.Millisecond)
 	b.Cancelled = time.Time{}
 	var plan BackfillStatus
@@ -66,27 +68,32 @@ func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.
 // insertBackfill inserts the plan's row and names the plan. It cancels unfinished plans that ask for the same.
 func insertBackfill(ctx context.Context, tx *txn, b ingest.Backfill) (BackfillStatus, error) {
 	plan := BackfillStatus{Backfill: b}
-	if _, err := tx.ExecContext(ctx, `UPDATE backfills SET cancelled_at = ? WHERE identity = ? AND NOT ready`, b.Created.UnixMilli(), b.Identity()); err != nil {
+	if _, err := tx.ExecContext(ctx, `UPDATE backfills SET cancelled_at = ? WHERE identity = ? AND NOT ready`,
+		b.Created.UnixMilli(), b.Identity()); err != nil {
 		return plan, err
 	}
 	err := tx.QueryRowContext(ctx, `
-		INSERT INTO backfills (name, kind, identity, spec, cost_table, wait, created_at, ready) VALUES ('', ?, ?, ?, ?, ?, ?, ?)
+		INSERT INTO backfills (name, kind, identity, spec, cost_table, wait, created_at, ready)
+			VALUES ('', ?, ?, ?, ?, ?, ?, ?)
 		RETURNING id`, b.Kind, b.Identity(), asJSON{b.Spec}, b.Table, b.Wait, b.Created.UnixMilli(), false).Scan(&plan.row)
 	if err != nil {
 		return plan, err
 	}
-	err = tx.QueryRowContext(ctx, `UPDATE backfills SET name = 'bf-' || id WHERE id = ? RETURNING name`, plan.row).Scan(&plan.ID)
+	err = tx.QueryRowContext(ctx, `UPDATE backfills SET name = 'bf-' || id WHERE id = ? RETURNING name`,
+		plan.row).Scan(&plan.ID)
 	return plan, err
 }
 
 // addBatch adds pieces after the first n of a plan; the last batch makes the plan visible. Until then created_at is
 // the time of the newest batch, which shows whether the process has died.
-func addBatch(ctx context.Context, tx *txn, plan BackfillStatus, batch []ingest.Piece, n int64, last bool, now time.Time) error {
+func addBatch(ctx context.Context, tx *txn, plan BackfillStatus, batch []ingest.Piece, n int64,
+	last bool, now time.Time) error {
 	at := now
 	if last {
 		at = plan.Created
 	}
-	kept, err := affected(tx.ExecContext(ctx, `UPDATE backfills SET ready = ?, created_at = ? WHERE id = ? AND cancelled_at IS NULL`, last, at.UnixMilli(), plan.row))
+	kept, err := affected(tx.ExecContext(ctx, `UPDATE backfills SET ready = ?, created_at = ?
+		WHERE id = ? AND cancelled_at IS NULL`, last, at.UnixMilli(), plan.row))
 	if err != nil {
 		return err
 	}
@@ -148,18 +155,21 @@ func (s *Store) dropPlans(ctx context.Context, row int64, now time.Time) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
 	defer cancel()
 	if row == 0 {
-		rows, err := column[int64](ctx, s.read, `SELECT id FROM backfills WHERE NOT ready AND (cancelled_at IS NOT NULL OR created_at < ?) LIMIT 1`, now.Add(-plansFor).UnixMilli())
+		rows, err := column[int64](ctx, s.read, `SELECT id FROM backfills WHERE NOT ready
+			AND (cancelled_at IS NOT NULL OR created_at < ?) LIMIT 1`, now.Add(-plansFor).UnixMilli())
 		if err != nil || len(rows) == 0 {
 			return s.explain(ctx, "look for plans that were given up", err)
 		}
 		row = rows[0]
 	}
 	return s.runSteps(ctx, "drop a plan that is not complete", func(tx *txn) (more bool, err error) {
-		if _, err := tx.ExecContext(ctx, `UPDATE backfills SET cancelled_at = ? WHERE id = ? AND NOT ready AND cancelled_at IS NULL`, now.UnixMilli(), row); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE backfills SET cancelled_at = ? WHERE id = ? AND NOT ready
+			AND cancelled_at IS NULL`, now.UnixMilli(), row); err != nil {
 			return false, err // from here on its process can add nothing
 		}
 		series, err := column[int64](ctx, tx, `
-			SELECT id FROM series WHERE backfill = ?1 AND EXISTS (SELECT 1 FROM backfills WHERE id = ?1 AND NOT ready) LIMIT ?2`, row, piecesAtOnce)
+			SELECT id FROM series WHERE backfill = ?1 AND EXISTS (SELECT 1 FROM backfills WHERE id = ?1 AND NOT ready)
+				LIMIT ?2`, row, piecesAtOnce)
 		if err != nil {
 			return false, err
 		}
@@ -168,7 +178,8 @@ func (s *Store) dropPlans(ctx context.Context, row int64, now time.Time) error {
 			return false, err
 		}
 		return true, execEach(ctx, tx, series,
-			`DELETE FROM pieces WHERE slot IN (SELECT id FROM slots WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`,
+			`DELETE FROM pieces WHERE slot IN (SELECT id FROM slots
+				WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`,
 			`DELETE FROM slots WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1))`,
 			`DELETE FROM series WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
 	})

@@ -42,7 +42,8 @@ func (b BackfillStatus) Open() int {
 }
 
 const (
-	selectBackfills = `SELECT id, name, kind, spec, cost_table, wait, created_at, cancelled_at, confirmed, charged FROM backfills`
+	selectBackfills = `SELECT id, name, kind, spec, cost_table, wait, created_at, cancelled_at, confirmed, charged
+		FROM backfills`
 
 	// hasOpenPieces is a condition on a row of backfills.
 	hasOpenPieces = `EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id AND open IS NOT NULL)`
@@ -125,7 +126,8 @@ func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]ingest.Pi
 // findBackfill finds a plan by name or identity, without counting its pieces.
 func findBackfill(ctx context.Context, tx *txn, idOrIdentity string) (BackfillStatus, error) {
 	b, err := scanBackfill(tx.QueryRowContext(ctx, selectBackfills+`
-		WHERE ready AND (name = ?1 OR identity = ?1 AND cancelled_at IS NULL) ORDER BY name = ?1 DESC, id DESC LIMIT 1`, idOrIdentity))
+		WHERE ready AND (name = ?1 OR identity = ?1 AND cancelled_at IS NULL) ORDER BY name = ?1 DESC, id DESC LIMIT 1`,
+		idOrIdentity))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: %s", ErrNoBackfill, idOrIdentity)
 	}
@@ -134,7 +136,8 @@ func findBackfill(ctx context.Context, tx *txn, idOrIdentity string) (BackfillSt
 
 // scanBackfill reads a row of selectBackfills.
 func scanBackfill(row scanner) (b BackfillStatus, err error) {
-	err = row.Scan(&b.row, &b.ID, &b.Kind, asJSON{&b.Spec}, &b.Table, &b.Wait, inMillis(&b.Created), inMillis(&b.Cancelled), asJSON{&b.Confirmed}, asJSON{&b.Charges})
+	err = row.Scan(&b.row, &b.ID, &b.Kind, asJSON{&b.Spec}, &b.Table, &b.Wait, inMillis(&b.Created),
+		inMillis(&b.Cancelled), asJSON{&b.Confirmed}, asJSON{&b.Charges})
 	return b, err
 }
 
@@ -147,11 +150,13 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 		var pieces, videos, known, again, waiting, lacking int
 		var units, lost int64
 		var retry, last, lease time.Time
-		if err := rows.Scan(&state, &pieces, &units, &videos, &known, &again, &waiting, &lacking, &lost, inMillis(&retry), inMillis(&last), inMillis(&lease)); err != nil {
+		if err := rows.Scan(&state, &pieces, &units, &videos, &known, &again, &waiting, &lacking,
+			&lost, inMillis(&retry), inMillis(&last), inMillis(&lease)); err != nil {
 			return err
 		}
 		b.Pieces[state] = pieces
-		b.Units, b.Videos, b.Known, b.Again, b.Waiting = b.Units+units, b.Videos+videos, b.Known+known, b.Again+again, b.Waiting+waiting
+		b.Units, b.Videos, b.Known, b.Again, b.Waiting = b.Units+units, b.Videos+videos, b.Known+known,
+			b.Again+again, b.Waiting+waiting
 		b.Lost += lost
 		if last.After(b.LastAt) {
 			b.LastAt = last
@@ -174,7 +179,8 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 			ELSE state
 		END AS is_now, count(*), sum(units), sum(videos), coalesce(sum(known), 0), coalesce(sum(again), 0),
 			coalesce(sum(json_array_length(waiting)), 0), count(*) FILTER (WHERE `+lacks+`),
-			coalesce(sum(lost + CASE WHEN state = 'claimed' AND lease > ?2 THEN 0 ELSE unsaved END), 0), max(retry_at), max(fetched_at), max(lease)
+			coalesce(sum(lost + CASE WHEN state = 'claimed' AND lease > ?2 THEN 0 ELSE unsaved END), 0), max(retry_at),
+				max(fetched_at), max(lease)
 		FROM series JOIN slots ON slots.series = series.id LEFT JOIN pieces ON slot = slots.id
 		WHERE series.backfill = ?1 GROUP BY is_now`, b.row, now.UnixMilli(), !b.Cancelled.IsZero())
 	if err != nil {

@@ -141,7 +141,8 @@ func newBlock(series int64) []byte {
 }
 
 // changeBlocks calls set to change a series' bytes for videos, and writes the changed blocks.
-func changeBlocks(ctx context.Context, tx *txn, series int64, videos []int64, set func(block []byte, video int64)) error {
+func changeBlocks(ctx context.Context, tx *txn, series int64, videos []int64,
+	set func(block []byte, video int64)) error {
 	if len(videos) == 0 {
 		return nil
 	}
@@ -151,7 +152,8 @@ func changeBlocks(ctx context.Context, tx *txn, series int64, videos []int64, se
 	}
 	slices.Sort(rows)
 	rows = slices.Compact(rows)
-	all, err := readBlocks(ctx, tx, `FROM video_blocks AS b WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, listJSON(rows))
+	all, err := readBlocks(ctx,
+		tx, `FROM video_blocks AS b WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, listJSON(rows))
 	if err != nil {
 		return err
 	}
@@ -186,7 +188,8 @@ func addCharted(ctx context.Context, tx *txn, series int64, videos []int64) erro
 
 // writeTraits sets the bytes of videos.
 func writeTraits(ctx context.Context, tx *txn, traits map[int64]byte) error {
-	return changeBlocks(ctx, tx, 0, slices.Collect(maps.Keys(traits)), func(block []byte, id int64) { block[id%blockOf] = traits[id] })
+	return changeBlocks(ctx, tx, 0, slices.Collect(maps.Keys(traits)),
+		func(block []byte, id int64) { block[id%blockOf] = traits[id] })
 }
 
 // wrongBlocks returns the videos that a search in a region would miss, by series, and the correct traits of videos

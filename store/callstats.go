@@ -123,6 +123,7 @@ func readNote(ctx context.Context, q querier, name string, value any) error {
 }
 
 func writeNote(ctx context.Context, tx *txn, name string, value any) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	_, err := tx.ExecContext(ctx,
+		`INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
 	return err
 }

@@ -11,13 +11,15 @@ import (
 func (s *Store) RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error) {
 	return collectView(ctx, s.database, "find the regions whose categories have no names", scanValue[ingest.Region], `
 		SELECT DISTINCT key FROM series
-		WHERE backfill IS NULL AND EXISTS (SELECT 1 FROM slots WHERE series = series.id AND kind = 'chart' AND state = 'done' AND fetched_at < ?)
+		WHERE backfill IS NULL AND EXISTS (SELECT 1 FROM slots WHERE series = series.id AND kind = 'chart' AND state = 'done'
+			AND fetched_at < ?)
 		  AND NOT EXISTS (SELECT 1 FROM named WHERE region = key AND named_at >= ?)
 		ORDER BY key`, charted.UnixMilli(), stale.UnixMilli())
 }
 
 // SaveNames implements fetch.Sink.
-func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error) {
+func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region,
+	names []ingest.Category) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	err := s.withFence(ctx, "save the names of categories", &slot, func(tx *txn, _, _ int64) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM categories WHERE region = ?`, region); err != nil {
@@ -42,7 +44,8 @@ func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.R
 
 // CategoryNames returns a name for each category, of any region.
 func (s *Store) CategoryNames(ctx context.Context) (map[string]string, error) {
-	return viewed(ctx, s.database, "read the names of categories", func(tx *txn) (map[string]string, error) { return categoryNames(ctx, tx) })
+	return viewed(ctx, s.database, "read the names of categories",
+		func(tx *txn) (map[string]string, error) { return categoryNames(ctx, tx) })
 }
 
 func categoryNames(ctx context.Context, tx *txn) (map[string]string, error) {
@@ -53,14 +56,16 @@ func categoryNames(ctx context.Context, tx *txn) (map[string]string, error) {
 func (s *Store) Charted(ctx context.Context, series ingest.Series) (charted bool, err error) {
 	err = s.read.QueryRowContext(ctx, `
 		SELECT EXISTS (SELECT 1 FROM slots JOIN series ON series.id = series
-		               WHERE job = ? AND key = ? AND backfill IS NULL AND kind = 'chart' AND state = 'done' AND videos > 0)`, series.Job, series.Key).
+		               WHERE job = ? AND key = ? AND backfill IS NULL AND kind = 'chart' AND state = 'done' AND videos > 0)`,
+		series.Job, series.Key).
 		Scan(&charted)
 	return charted, s.explain(ctx, "look for a chart of the series", err)
 }
 
 // NoChartUntil implements fetch.Library.
 func (s *Store) NoChartUntil(ctx context.Context, region ingest.Region, category string) (until time.Time, err error) {
-	err = s.read.QueryRowContext(ctx, `SELECT max(until) FROM absent_charts WHERE region = ? AND category = ?`, region, orWhole(category)).
+	err = s.read.QueryRowContext(ctx, `SELECT max(until) FROM absent_charts WHERE region = ? AND category = ?`,
+		region, orWhole(category)).
 		Scan(inMillis(&until))
 	return until, s.explain(ctx, "look for charts that do not exist", err)
 }

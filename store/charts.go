@@ -46,11 +46,12 @@ type Chart struct {
 
 // ChartQuery selects a chart. A zero field excludes nothing.
 type ChartQuery struct {
-	Region  ingest.Region
-	Job     string    // "": the job named chart, else the first that ever charted the region
-	At      time.Time // due at or before it; zero or later than now: the newest that is not in the future; zero, and all are: the newest
-	Partial bool      // includes charts that were cut short or came back short
-	Limit   int       // at most this many items; 0: all
+	Region ingest.Region
+	Job    string // "": the job named chart, else the first that ever charted the region
+	// due at or before it; zero or later than now: the newest that is not in the future; zero, and all are: the newest
+	At      time.Time
+	Partial bool // includes charts that were cut short or came back short
+	Limit   int  // at most this many items; 0: all
 }
 
 // findChart returns the newest slot with a chart of region ?1, due at ?2 or earlier and done (with ?3: in any state),
@@ -61,7 +62,7 @@ WITH charts AS MATERIALIZED (
 	SELECT id, job, (
 		SELECT s.id FROM slots AS s
 		WHERE s.series = series.id AND s.kind = 'chart' AND s.due_at <= ?2 AND (s.state = 'done' AND ` + whole + ` OR ?3)
-		  AND (SELECT 1 FROM placements WHERE slot = s.id LIMIT 1) IS NOT NULL -- as EXISTS, Postgres might begin with all placements
+		  AND (SELECT 1 FROM placements WHERE slot = s.id LIMIT 1) IS NOT NULL -- as EXISTS, Postgres might begin with it
 		ORDER BY s.due_at DESC LIMIT 1
 	) AS newest
 	FROM series WHERE backfill IS NULL AND key = ?1 AND ?4 IN ('', job)
@@ -73,9 +74,11 @@ LIMIT 1`
 
 // findShort returns when the first of the charts of series ?1 after ?2, up to ?3, was due, and the videos of the last.
 const findShort = `
-SELECT (SELECT due_at FROM slots` + doneAfter + ` LIMIT 1), coalesce((SELECT videos FROM slots` + doneAfter + ` DESC LIMIT 1), 0)`
+SELECT (SELECT due_at FROM slots` + doneAfter + ` LIMIT 1), coalesce((SELECT videos FROM slots` +
+	doneAfter + ` DESC LIMIT 1), 0)`
 
-const doneAfter = ` WHERE series = ?1 AND kind = 'chart' AND state = 'done' AND due_at > ?2 AND due_at <= ?3 ORDER BY due_at`
+const doneAfter = ` WHERE series = ?1 AND kind = 'chart' AND state = 'done' AND due_at > ?2
+	AND due_at <= ?3 ORDER BY due_at`
 
 // findBeside returns the due times of the charts around the slot of series ?1 due at ?2: the one before, the one
 // after, up to ?5, and the newest due at ?4 or earlier; done or, with ?3, in any state. It skips at most two slots
@@ -86,7 +89,8 @@ SELECT ` + beside + `due_at < ?2 ORDER BY due_at DESC` + placed + ` ORDER BY due
 	` + beside + `due_at <= ?4 ORDER BY due_at DESC` + placed + ` ORDER BY due_at DESC LIMIT 1)`
 
 const (
-	beside = `(SELECT due_at FROM (SELECT id, due_at FROM slots WHERE series = ?1 AND kind = 'chart' AND (state = 'done' AND ` + whole + ` OR ?3) AND `
+	beside = `(SELECT due_at FROM (SELECT id, due_at FROM slots WHERE series = ?1 AND kind = 'chart'
+		AND (state = 'done' AND ` + whole + ` OR ?3) AND `
 	placed = ` LIMIT 3) AS s WHERE (SELECT 1 FROM placements WHERE slot = s.id LIMIT 1) IS NOT NULL`
 )
 
@@ -123,11 +127,13 @@ func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 			return err
 		}
 		if q.At.IsZero() && !c.Partial {
-			if err := tx.QueryRowContext(ctx, findShort, series, c.Slot.Unix(), future(s.now())).Scan(inSeconds(&c.ShortSince), &c.ShortVideos); err != nil {
+			if err := tx.QueryRowContext(ctx, findShort, series, c.Slot.Unix(), future(s.now())).Scan(inSeconds(&c.ShortSince),
+				&c.ShortVideos); err != nil {
 				return err
 			}
 		}
-		err = tx.QueryRowContext(ctx, findBeside, series, c.Slot.Unix(), q.Partial, c.Slot.Add(-24*time.Hour).Unix(), future(s.now())).
+		err = tx.QueryRowContext(ctx, findBeside, series, c.Slot.Unix(), q.Partial,
+			c.Slot.Add(-24*time.Hour).Unix(), future(s.now())).
 			Scan(inSeconds(&c.Earlier), inSeconds(&c.Later), inSeconds(&c.DayBefore))
 		if err != nil {
 			return err
@@ -180,11 +186,13 @@ WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND ?2 IN ('', job) AND (
 // keptCharts returns when the complete charts of region ?1 and job ?2 were due, up to ?3, oldest first.
 const keptCharts = `
 SELECT due_at FROM series JOIN slots ON slots.series = series.id
-WHERE backfill IS NULL AND key = ?1 AND job = ?2 AND kind = 'chart' AND state = 'done' AND ` + whole + ` AND due_at <= ?3
+WHERE backfill IS NULL AND key = ?1 AND job = ?2 AND kind = 'chart' AND state = 'done' AND ` +
+	whole + ` AND due_at <= ?3
   AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
 ORDER BY due_at`
 
-// KeptCharts returns when the complete charts of a region and a job were due, oldest first, without those in the future.
+// KeptCharts returns when the complete charts of a region and a job were due, oldest first, without those in the
+// future.
 func (s *Store) KeptCharts(ctx context.Context, region ingest.Region, job string) (kept []time.Time, err error) {
 	err = s.view(ctx, "list the charts that are kept", func(tx *txn) error {
 		due, err := column[int64](ctx, tx, keptCharts, region, job, future(s.now()))
@@ -251,7 +259,8 @@ FROM (
 	) AS newest
 	FROM series WHERE backfill IS NULL AND key IN (SELECT value FROM json_each(?1))
 ) AS charts
-JOIN placements ON placements.slot = newest AND placements.rank = (SELECT min(p.rank) FROM placements AS p WHERE p.slot = newest)
+JOIN placements ON placements.slot = newest AND placements.rank = (SELECT min(p.rank) FROM placements AS p
+	WHERE p.slot = newest)
 JOIN video_facts ON video_facts.id = placements.video
 ORDER BY job = 'chart', charts.id DESC`
 
@@ -276,14 +285,17 @@ const findElsewhere = `
 SELECT video_id, key, rank
 FROM series CROSS JOIN placements ON placements.slot = (
 	SELECT s.id FROM slots AS s
-	WHERE s.series = series.id AND s.kind = 'chart' AND s.due_at <= ?4 AND s.state = 'done' AND (SELECT 1 FROM placements WHERE slot = s.id LIMIT 1) IS NOT NULL
+	WHERE s.series = series.id AND s.kind = 'chart' AND s.due_at <= ?4 AND s.state = 'done'
+		AND (SELECT 1 FROM placements WHERE slot = s.id LIMIT 1) IS NOT NULL
 	ORDER BY s.due_at DESC LIMIT 1
 ) JOIN video_facts ON video_facts.id = placements.video
-WHERE backfill IS NULL AND job = ?2 AND key <> ?3 AND placements.video IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))
+WHERE backfill IS NULL AND job = ?2 AND key <> ?3 AND placements.video IN (SELECT id FROM video_facts
+	WHERE video_id IN (SELECT value FROM json_each(?1)))
 ORDER BY rank, key`
 
 // Elsewhere returns the videos' ranks in a job's charts of other regions at a time (zero: now), best rank first.
-func (s *Store) Elsewhere(ctx context.Context, job string, region ingest.Region, at time.Time, videos []string) (map[string][]Place, error) {
+func (s *Store) Elsewhere(ctx context.Context, job string, region ingest.Region, at time.Time,
+	videos []string) (map[string][]Place, error) {
 	places := map[string][]Place{}
 	err := s.view(ctx, "look for videos in other charts", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {

@@ -24,7 +24,8 @@ FROM json_each(?3) AS given CROSS JOIN series ON job = value ->> 0 AND series.ke
 	claimableIn = ` CROSS JOIN slots ON slots.series = series.id AND due_at = open
 WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = ` + newestAt + `)
   AND (state <> 'due' OR retry_at IS NULL OR retry_at <= ?2 OR retry_at > ?2 + ` + longestWait + `)
-  AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?2 AND other.due_at <= ?1)
+  AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed'
+      AND other.lease > ?2 AND other.due_at <= ?1)
 ORDER BY fresh_at NULLS FIRST, open, job, series.key`
 )
 
@@ -74,7 +75,8 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 			return err
 		}
 		if c.Backfill != "" { // calls of a run that died
-			if _, err := tx.ExecContext(ctx, `UPDATE pieces SET lost = lost + unsaved, unsaved = 0 WHERE slot = ? AND unsaved > 0`, id); err != nil {
+			if _, err := tx.ExecContext(ctx,
+				`UPDATE pieces SET lost = lost + unsaved, unsaved = 0 WHERE slot = ? AND unsaved > 0`, id); err != nil {
 				return err
 			}
 		}
@@ -144,7 +146,8 @@ func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
 
 // withFence runs f with the ids of the slot and its series if the owner still holds the slot, and then writes the
 // slot's progress, in one transaction. f may change the slot.
-func (s *Store) withFence(ctx context.Context, doing string, slot *ingest.Slot, f func(tx *txn, id, series int64) error) error {
+func (s *Store) withFence(ctx context.Context, doing string, slot *ingest.Slot,
+	f func(tx *txn, id, series int64) error) error {
 	return s.tx(ctx, doing, func(tx *txn) error {
 		id, series, err := fence(ctx, tx, *slot)
 		if err != nil {
@@ -183,10 +186,12 @@ func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot inges
 	}
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE slots
-		SET state = ?, lease = ?, token = ?, token_at = ?, pages = ?, videos = ?, units = ?, charges = ?, emergency = ?, reason = ?, retry_at = ?,
+		SET state = ?, lease = ?, token = ?, token_at = ?, pages = ?, videos = ?, units = ?, charges = ?, emergency = ?,
+			reason = ?, retry_at = ?,
 		    fetched_at = coalesce(?, fetched_at), tries = ?, usual = ?
 		WHERE id = ?`,
-		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos, slot.Units, amounts(slot.Charges), amounts(slot.Emergency), Plain(slot.Reason),
+		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos,
+		slot.Units, amounts(slot.Charges), amounts(slot.Emergency), Plain(slot.Reason),
 		millis(slot.RetryAt), millis(slot.FetchedAt), slot.Tries, slot.Usual, id); err != nil {
 		return err
 	}

@@ -23,12 +23,14 @@ const courseLength = 48
 // series ?2 due at ?3 or earlier.
 const findCourses = `
 SELECT video_id, min(due_at), min(rank)
-FROM video_facts CROSS JOIN placements ON placements.video = video_facts.id CROSS JOIN slots ON slots.id = placements.slot
+FROM video_facts CROSS JOIN placements ON placements.video = video_facts.id
+	CROSS JOIN slots ON slots.id = placements.slot
 WHERE video_id IN (SELECT value FROM json_each(?1)) AND placements.series = ?2 AND state = 'done' AND due_at <= ?3
 GROUP BY video_id`
 
 // courseSlots returns the slots of the complete charts of series ?1 due after ?2, up to ?3, oldest first.
-const courseSlots = `SELECT id FROM slots WHERE series = ?1 AND kind = 'chart' AND state = 'done' AND due_at > ?2 AND due_at <= ?3 ORDER BY due_at`
+const courseSlots = `SELECT id FROM slots WHERE series = ?1 AND kind = 'chart' AND state = 'done'
+	AND due_at > ?2 AND due_at <= ?3 ORDER BY due_at`
 
 // courseRanks returns the ranks of the videos ?1 (upstream ids) in the slots ?3 of series ?2.
 const courseRanks = `
@@ -39,11 +41,13 @@ WHERE video_id IN (SELECT value FROM json_each(?1)) AND placements.series = ?2
 
 // Courses returns the courses of videos, by their ids, through the complete charts of a region and a job that were due
 // at a time (zero: now) or earlier. A video without such a chart has none.
-func (s *Store) Courses(ctx context.Context, region ingest.Region, job string, at time.Time, videos []string) (map[string]Course, error) {
+func (s *Store) Courses(ctx context.Context, region ingest.Region, job string, at time.Time,
+	videos []string) (map[string]Course, error) {
 	courses, until := map[string]Course{}, s.until(at)
 	err := s.view(ctx, "read the courses of videos", func(tx *txn) error {
 		var series int64
-		err := tx.QueryRowContext(ctx, `SELECT id FROM series WHERE backfill IS NULL AND key = ? AND job = ?`, region, job).Scan(&series)
+		err := tx.QueryRowContext(ctx, `SELECT id FROM series WHERE backfill IS NULL AND key = ? AND job = ?`,
+			region, job).Scan(&series)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

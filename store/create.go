@@ -72,7 +72,8 @@ func moveLeftLog(d *database) error {
 // build writes an empty store, complete and in WAL mode, into the file draft.
 func build(ctx context.Context, draft, upstream string) error {
 	// auto_vacuum can only be chosen for an empty file; Tidy uses it.
-	db, err := connect(draft, 1, "mode=rw", "_auto_vacuum=INCREMENTAL", "_synchronous=FULL", "_journal_mode=WAL", "_txlock=immediate")
+	db, err := connect(draft, 1, "mode=rw", "_auto_vacuum=INCREMENTAL", "_synchronous=FULL",
+		"_journal_mode=WAL", "_txlock=immediate")
 	if err != nil {
 		return err
 	}

@@ -39,8 +39,9 @@ type database struct {
 
 	engine *Engine // nil: SQLite
 
-	frozen bool  // a read-only disk without writers: the file is opened as immutable
-	seen   files // the files as they must stay: the first as it was opened, the others as a write transaction first saw them
+	frozen bool // a read-only disk without writers: the file is opened as immutable
+	// the files as they must stay: the first as it was opened, the others as a write transaction first saw them
+	seen files
 }
 
 // newDatabase returns a database in dir, without any connection yet.
@@ -67,7 +68,8 @@ func connect(path string, n int, params ...string) (*sql.DB, error) {
 // connectToWrite opens the connection for writing.
 func (d *database) connectToWrite(params ...string) (err error) {
 	// secure_delete overwrites data that must not be kept any longer.
-	params = append(params, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL", "_pragma=secure_delete(1)")
+	params = append(params, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL",
+		"_pragma=secure_delete(1)")
 	d.write, err = connect(d.path, 1, params...)
 	return err
 }
@@ -77,7 +79,8 @@ func (d *database) connectToRead() (err error) {
 	if d.read != nil {
 		_ = d.read.Close()
 	}
-	d.read, err = connect(d.path, readers, d.reading("_query_only=1", fmt.Sprintf("_pragma=cache_size(-%d)", readCache))...)
+	d.read, err = connect(d.path, readers,
+		d.reading("_query_only=1", fmt.Sprintf("_pragma=cache_size(-%d)", readCache))...)
 	return err
 }
 
@@ -190,7 +193,8 @@ func viewed[T any](ctx context.Context, d *database, doing string, f func(*txn) 
 }
 
 // collectView is collect on one snapshot of the store.
-func collectView[T any](ctx context.Context, d *database, doing string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func collectView[T any](ctx context.Context, d *database, doing string, scan func(scanner) (T, error),
+	query string, args ...any) ([]T, error) {
 	return viewed(ctx, d, doing, func(tx *txn) ([]T, error) { return collect(ctx, tx, scan, query, args...) })
 }
 
@@ -256,7 +260,8 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	_ = tx.Rollback() // a log cannot be moved within a transaction
 	saved := "the content of the log has been saved"
 	var busy, frames, moved int
-	if err := d.write.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved); err != nil || busy != 0 {
+	if err := d.write.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved); err != nil ||
+		busy != 0 {
 		saved = "the content of the log may be lost, and the next runs fetch it again"
 	}
 	d.reopen()

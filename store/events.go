@@ -111,7 +111,8 @@ func (s *Store) NextEvent(ctx context.Context, c ingest.HookClaim) (e ingest.Eve
 		if err := dropEvents(ctx, tx, all, last, c.Now); err != nil {
 			return err
 		}
-		e, err = scanEvent(tx.QueryRowContext(ctx, `SELECT id, key, name, at, data FROM events WHERE `+waits+` ORDER BY id LIMIT 1`, h.Cursor, listJSON(h.On)))
+		e, err = scanEvent(tx.QueryRowContext(ctx, `SELECT id, key, name, at, data FROM events WHERE `+
+			waits+` ORDER BY id LIMIT 1`, h.Cursor, listJSON(h.On)))
 		if ok = err == nil; ok {
 			h.Owner, h.Lease, e.Tries = c.Owner, c.Now.Add(c.Lease).UTC(), h.Tries
 		} else if errors.Is(err, sql.ErrNoRows) {
@@ -127,7 +128,8 @@ func (s *Store) NextEvent(ctx context.Context, c ingest.HookClaim) (e ingest.Eve
 
 // held reports whether another process tells the hook.
 func held(h *ingest.HookState, c ingest.HookClaim) bool {
-	return h.Owner != "" && h.Owner != c.Owner && h.Lease.After(c.Now) && !h.Lease.After(c.Now.Add(time.Hour)) && !c.Died(h.Owner)
+	return h.Owner != "" && h.Owner != c.Owner && h.Lease.After(c.Now) &&
+		!h.Lease.After(c.Now.Add(time.Hour)) && !c.Died(h.Owner)
 }
 
 func scanEvent(row scanner) (e ingest.Event, err error) {
@@ -183,7 +185,8 @@ func dropEvents(ctx context.Context, tx *txn, all hookStates, last int64, now ti
 	}
 	for _, h := range all {
 		var n int
-		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE id <= ?3 AND `+waits, h.Cursor, listJSON(h.On), upTo).Scan(&n); err != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE id <= ?3 AND `+waits,
+			h.Cursor, listJSON(h.On), upTo).Scan(&n); err != nil {
 			return err
 		}
 		h.Dropped, h.Cursor = h.Dropped+n, max(h.Cursor, upTo)
@@ -203,7 +206,8 @@ func (s *Store) hooksIn(ctx context.Context, tx *txn) (map[string]ingest.HookSta
 	states := map[string]ingest.HookState{}
 	for name := range s.hooks {
 		h := *all[name]
-		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE `+waits, h.Cursor, listJSON(h.On)).Scan(&h.Waiting); err != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE `+waits, h.Cursor,
+			listJSON(h.On)).Scan(&h.Waiting); err != nil {
 			return nil, err
 		}
 		states[name] = h

@@ -13,12 +13,14 @@ import (
 // refreshed nor deleted for as long as the clock was ahead.
 func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err error) {
 	err = s.tx(ctx, "delete slots in the future", func(tx *txn) error {
-		spent, err := selectReports(ctx, tx, selectSlots+` WHERE kind <> 'backfill' AND units > 0 AND due_at >= ?`, now.Unix())
+		spent, err := selectReports(ctx,
+			tx, selectSlots+` WHERE kind <> 'backfill' AND units > 0 AND due_at >= ?`, now.Unix())
 		if err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `
-			DELETE FROM placements WHERE slot IN (SELECT id FROM slots WHERE kind <> 'backfill' AND due_at > ?)`, future(now)); err != nil {
+			DELETE FROM placements WHERE slot IN (SELECT id FROM slots WHERE kind <> 'backfill' AND due_at > ?)`,
+			future(now)); err != nil {
 			return err
 		}
 		slots, err = affected(tx.ExecContext(ctx, `DELETE FROM slots WHERE kind <> 'backfill' AND due_at > ?`, future(now)))
@@ -31,11 +33,14 @@ func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err
 		_, err = tx.ExecContext(ctx, `
 			UPDATE series
 			SET newest = (SELECT max(due_at) FROM slots WHERE series = series.id), open = iif(open <= ?1, open, NULL),
-				fresh_at = iif(fresh_at <= ?1 * 1000, fresh_at, (SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done'))
+				fresh_at = iif(fresh_at <= ?1 * 1000, fresh_at, (SELECT max(fetched_at) FROM slots WHERE series = series.id
+					AND state = 'done'))
 			WHERE backfill IS NULL AND (newest > ?1 OR fresh_at > ?1 * 1000)`, future(now))
 		if err == nil {
 			_, err = tx.ExecContext(ctx, `
-				UPDATE video_latest SET fetched_at = min(fetched_at, ?2), seen_at = min(seen_at, ?2), counted_at = iif(counted_at > ?1 * 1000, ?2, counted_at)
+				UPDATE video_latest
+					SET fetched_at = min(fetched_at, ?2), seen_at = min(seen_at, ?2),
+						counted_at = iif(counted_at > ?1 * 1000, ?2, counted_at)
 				WHERE max(fetched_at, seen_at, coalesce(counted_at, 0)) > ?1 * 1000`, future(now), now.UnixMilli())
 		}
 		if err == nil {
@@ -64,7 +69,8 @@ func keepCharges(ctx context.Context, tx *txn, spent []ingest.Slot, now time.Tim
 		}
 		key := ingest.Series{Job: strings.TrimSuffix(slot.Job, clockAhead) + clockAhead, Key: slot.Key}
 		if kept[key] == nil {
-			kept[key] = &ingest.Slot{SlotKey: ingest.SlotKey{Job: key.Job, Key: key.Key, DueAt: now}, Kind: slot.Kind, State: ingest.Skipped,
+			kept[key] = &ingest.Slot{SlotKey: ingest.SlotKey{Job: key.Job, Key: key.Key, DueAt: now},
+				Kind: slot.Kind, State: ingest.Skipped,
 				Reason: "the spends of slots that a clock that was ahead put into the future, and doctor --repair removed"}
 		}
 		units := kept[key].Units + slot.Units

@@ -27,14 +27,16 @@ type identity struct {
 // identify reads a file's identity, and refuses files that this program must not read.
 func identify(ctx context.Context, q querier, path, doing string) (id identity, err error) {
 	var application uint32
-	err = q.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).Scan(&application, &id.version)
+	err = q.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).
+		Scan(&application, &id.version)
 	switch {
 	case err != nil:
 		return id, err
 	case application != applicationID:
 		return id, &ApplicationError{Path: path, ID: application}
 	case id.version < 1:
-		return id, &CorruptError{Path: path, Doing: doing, Err: fmt.Errorf("the header says that it has version %d, which there is not", id.version)}
+		return id, &CorruptError{Path: path, Doing: doing,
+			Err: fmt.Errorf("the header says that it has version %d, which there is not", id.version)}
 	case id.version > tables.Version():
 		return id, &VersionError{Path: path, Have: id.version, Know: tables.Version()}
 	}

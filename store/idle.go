@@ -15,8 +15,8 @@ const idleNote = "idle machines"
 // idleFor is how long a machine's note counts. It repeats it at every heartbeat.
 const idleFor = 3 * time.Minute
 
-// Clock returns the clock of the store's database, for a machine that compares its own. It is zero for a file. The error
-// is ingest.ErrNoWrites if the database takes no writes.
+// Clock returns the clock of the store's database, for a machine that compares its own. It is zero for a file. The
+// error is ingest.ErrNoWrites if the database takes no writes.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 	if s.engine == nil {
 		return time.Time{}, nil

@@ -60,7 +60,8 @@ func (s *Store) Summary(ctx context.Context) (Summary, error) {
 		if sum.Contact = calls.Contact(); err != nil {
 			return err
 		}
-		return tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT max(fetched_at) FROM slots WHERE state = 'done'),
+		return tx.QueryRowContext(ctx,
+			`SELECT (SELECT count(*) FROM videos), (SELECT max(fetched_at) FROM slots WHERE state = 'done'),
 			(SELECT count(*) FROM absences JOIN videos ON videos.id = video WHERE asked_at > fetched_at)`).
 			Scan(&sum.Videos, inMillis(&sum.DoneAt), &sum.InDoubt)
 	})
@@ -77,7 +78,8 @@ func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time)
 		{&s.Failed, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, []any{since.Unix()}},
 		{&s.Ahead, `kind <> 'backfill' AND due_at > ?`, []any{future(now)}},
 		{&s.Lacking, lackingPieces, []any{since.Unix()}},
-		{&s.Ended, `kind <> 'backfill' AND state NOT IN ('due', 'claimed') AND due_at > ? AND due_at <= ?`, []any{since.Unix(), now.Unix()}},
+		{&s.Ended, `kind <> 'backfill' AND state NOT IN ('due', 'claimed') AND due_at > ? AND due_at <= ?`,
+			[]any{since.Unix(), now.Unix()}},
 	} {
 		if *list.slots, err = selectReports(ctx, q, selectSlots+` WHERE `+list.where, list.args...); err != nil {
 			return err
@@ -114,16 +116,19 @@ func (s *Store) Check(ctx context.Context, budget time.Duration) (found []string
 // SpentSlots returns the slots that spent quota: scheduled ones due at since or later, newest first, then pieces of
 // backfills last worked on at since or later.
 func (s *Store) SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
-	return viewed(ctx, s.database, "list the slots that spent quota", func(tx *txn) ([]ingest.Slot, error) { return usedSlots(ctx, tx, since, 1) })
+	return viewed(ctx, s.database, "list the slots that spent quota",
+		func(tx *txn) ([]ingest.Slot, error) { return usedSlots(ctx, tx, since, 1) })
 }
 
 // UsedSlots is SpentSlots including scheduled slots that spent nothing.
 func (s *Store) UsedSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
-	return viewed(ctx, s.database, "list the slots that spent quota", func(tx *txn) ([]ingest.Slot, error) { return usedSlots(ctx, tx, since, 0) })
+	return viewed(ctx, s.database, "list the slots that spent quota",
+		func(tx *txn) ([]ingest.Slot, error) { return usedSlots(ctx, tx, since, 0) })
 }
 
 func usedSlots(ctx context.Context, q querier, since time.Time, least int) ([]ingest.Slot, error) {
-	slots, err := selectReports(ctx, q, selectSlots+` WHERE kind <> 'backfill' AND units >= ? AND due_at >= ?`, least, ceilUnix(since))
+	slots, err := selectReports(ctx, q, selectSlots+` WHERE kind <> 'backfill' AND units >= ? AND due_at >= ?`,
+		least, ceilUnix(since))
 	if err != nil {
 		return nil, err
 	}

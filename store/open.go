@@ -102,7 +102,8 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if o.ReadOnly {
 		return nil
 	}
-	if err := s.view(ctx, "open the store for writing", func(tx *txn) error { return unwritable(ctx, tx) }); errors.Is(err, errUnwritable) {
+	if err := s.view(ctx, "open the store for writing",
+		func(tx *txn) error { return unwritable(ctx, tx) }); errors.Is(err, errUnwritable) {
 		return &CorruptError{Path: s.path, Doing: "open the store for writing", Err: errUnwritable}
 	} else if err != nil {
 		return err
@@ -126,7 +127,8 @@ func (s *Store) openToRead(ctx context.Context) (identity, error) {
 	if err := s.connectToRead(); err != nil {
 		return identity{}, s.explain(ctx, "open the store", err)
 	}
-	id, err := viewed(ctx, s.database, "open the store", func(tx *txn) (identity, error) { return identify(ctx, tx, s.path, "open the store") })
+	id, err := viewed(ctx, s.database, "open the store",
+		func(tx *txn) (identity, error) { return identify(ctx, tx, s.path, "open the store") })
 	if isUnknownFormat(err) {
 		err = &CorruptError{Path: s.path, Doing: "open the store", Err: err}
 	}
@@ -157,8 +159,9 @@ func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 	return s, nil
 }
 
-// CheckPlace reads a little as another process does, and returns why that finds no store in this one's place: a file that
-// is open and cached does not show that it was replaced or damaged. VersionError: a newer program has upgraded it.
+// CheckPlace reads a little as another process does, and returns why that finds no store in this one's place: a file
+// that is open and cached does not show that it was replaced or damaged. VersionError: a newer program has upgraded
+// it.
 func (s *Store) CheckPlace(ctx context.Context) error {
 	found := s
 	if s.engine == nil {

@@ -68,7 +68,8 @@ func writePlacements(ctx context.Context, tx *txn, slot, series int64, page inge
 		rank++
 		rows = append(rows, []any{slot, rank, video, series, v.Views, v.Likes, v.Comments})
 	}
-	return len(placed), insertRows(ctx, tx, `INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES`, "", rows)
+	return len(placed), insertRows(ctx, tx,
+		`INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES`, "", rows)
 }
 
 // placedIn returns a slot's last rank, 0 if it has none, and its videos.
@@ -103,7 +104,8 @@ func placesOf(ctx context.Context, tx *txn, slot int64) (chartPlaces, error) {
 		return p, err
 	}, `
 		SELECT video_id, video_facts.title, coalesce(channels.title, ''), rank
-		FROM placements JOIN video_facts ON video_facts.id = video LEFT JOIN channels ON channels.id = channel WHERE slot = ?`, slot)
+		FROM placements JOIN video_facts ON video_facts.id = video LEFT JOIN channels ON channels.id = channel
+			WHERE slot = ?`, slot)
 	all := chartPlaces{}
 	for _, p := range places {
 		all[p.VideoID] = p
@@ -116,7 +118,8 @@ func (s *Store) tellChart(ctx context.Context, tx *txn, id, series int64, slot i
 	if slot.State != ingest.Done || slot.Kind != ingest.KindChart || !s.wants(ingest.ChartSaved) {
 		return nil
 	}
-	c := ingest.ChartChange{Job: slot.Job, Region: slot.Key, DueAt: slot.DueAt.UTC(), FetchedAt: slot.FetchedAt, Videos: slot.Videos, Short: slot.Shortness(),
+	c := ingest.ChartChange{Job: slot.Job, Region: slot.Key, DueAt: slot.DueAt.UTC(), FetchedAt: slot.FetchedAt,
+		Videos: slot.Videos, Short: slot.Shortness(),
 		Entered: []ingest.Place{}, Left: []ingest.Place{}, Rose: []ingest.Place{}}
 	var earlier int64
 	var due time.Time

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -21,12 +20,14 @@ func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, e
 	piece := ingest.Piece{Key: slot.Key}
 	err := s.read.QueryRowContext(ctx, `
 		SELECT spec, listing FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
-		WHERE job = ? AND key = ? AND due_at = ?`, slot.Job, slot.Key, slot.DueAt.Unix()).Scan(asJSON{&piece.Spec}, asJSON{&piece.Listing})
+		WHERE job = ? AND key = ? AND due_at = ?`, slot.Job, slot.Key, slot.DueAt.Unix()).Scan(asJSON{&piece.Spec},
+		asJSON{&piece.Listing})
 	if errors.Is(err, sql.ErrNoRows) {
 		if _, backfill := ingest.IsBackfillJob(slot.Job); !backfill {
 			err = s.read.QueryRowContext(ctx, `
 				SELECT listing FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
-				WHERE job = ? AND key = ? AND due_at < ? ORDER BY due_at DESC LIMIT 1`, slot.Job, slot.Key, slot.DueAt.Unix()).Scan(asJSON{&piece.Listing})
+				WHERE job = ? AND key = ? AND due_at < ? ORDER BY due_at DESC LIMIT 1`, slot.Job, slot.Key,
+				slot.DueAt.Unix()).Scan(asJSON{&piece.Listing})
 			if errors.Is(err, sql.ErrNoRows) {
 				err = nil
 			}
@@ -69,7 +70,8 @@ type piece struct {
 
 // onPiece changes a slot's piece and writes the slot's progress, in one transaction under the fence, and returns the
 // slot as written. f may change the slot too.
-func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f func(*txn, *piece) error) (ingest.Slot, error) {
+func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot,
+	f func(*txn, *piece) error) (ingest.Slot, error) {
 	err := s.withFence(ctx, doing, slot, func(tx *txn, id, _ int64) error {
 		p, err := loadPiece(ctx, tx, id)
 		if err != nil {
@@ -89,7 +91,8 @@ func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f 
 
 // endPiece updates a slot's piece when the slot ends without saving a page.
 func endPiece(ctx context.Context, tx *txn, id int64, slot *ingest.Slot) error {
-	if !slices.Contains([]ingest.Kind{ingest.KindBackfill, ingest.KindSearch, ingest.KindUploads, ingest.KindVideos}, slot.Kind) {
+	if !slices.Contains([]ingest.Kind{ingest.KindBackfill, ingest.KindSearch, ingest.KindUploads,
+		ingest.KindVideos}, slot.Kind) {
 		return nil
 	}
 	p, err := loadPiece(ctx, tx, id)
@@ -100,7 +103,8 @@ func endPiece(ctx context.Context, tx *txn, id int64, slot *ingest.Slot) error {
 }
 
 // follow writes the piece, and ends the slot if its backfill was cancelled. IDs still waiting at the end count as
-// known: others have fetched their videos. The ids of a channel's uploads go on waiting, for the look-up of all channels.
+// known: others have fetched their videos. The ids of a channel's uploads go on waiting, for the look-up of all
+// channels.
 func (p *piece) follow(ctx context.Context, tx *txn, slot *ingest.Slot) error {
 	switch slot.State {
 	case ingest.Done:
@@ -127,14 +131,16 @@ func (p *piece) mark(ctx context.Context, tx *txn, ids []string) error {
 	}
 	return execJSON(ctx, tx, `
 		UPDATE video_latest SET upkeep = iif(?2, 1, 0)
-		WHERE id IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))`, ids, p.upkeep == ingest.KeepFresh)
+		WHERE id IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))`,
+		ids, p.upkeep == ingest.KeepFresh)
 }
 
 // loadPiece reads the piece of a slot, a new one if there is none.
 func loadPiece(ctx context.Context, tx *txn, slot int64) (piece, error) {
 	p := piece{slot: slot}
 	err := tx.QueryRowContext(ctx, `
-		SELECT backfill, coalesce(kind, ''), coalesce(backfills.spec ->> 'upkeep', ''), waiting, known, again, listing, cancelled_at IS NOT NULL
+		SELECT backfill, coalesce(kind, ''), coalesce(backfills.spec ->> 'upkeep', ''), waiting, known, again, listing,
+			cancelled_at IS NOT NULL
 		FROM pieces LEFT JOIN backfills ON backfills.id = backfill WHERE slot = ?`, slot).
 		Scan(&p.backfill, &p.kind, &p.upkeep, asJSON{&p.waiting}, &p.known, &p.again, asJSON{&p.listing}, &p.cancelled)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -162,14 +168,16 @@ func (p *piece) dequeue(ids ...string) {
 func (p *piece) recordVanished(ctx context.Context, tx *txn, ids []string, reason string, at time.Time) error {
 	return execJSON(ctx, tx, `
 		INSERT INTO vanished (video_id, slot, reason, noted_at) SELECT value, ?2, ?3, ?4 FROM json_each(?1) WHERE true
-		ON CONFLICT (video_id, slot) DO UPDATE SET reason = excluded.reason, noted_at = excluded.noted_at`, ids, p.slot, reason, at.UnixMilli())
+		ON CONFLICT (video_id, slot) DO UPDATE SET reason = excluded.reason, noted_at = excluded.noted_at`,
+		ids, p.slot, reason, at.UnixMilli())
 }
 
 // longestID is the greatest length of an id, in bytes; longer texts are ignored.
 const longestID = 100
 
 // Enqueue implements fetch.Sink.
-func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, rest ...ingest.Piece) (ingest.Slot, error) {
+func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time,
+	rest ...ingest.Piece) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	return s.onPiece(ctx, "queue ids for lookup", &slot, func(tx *txn, p *piece) error {
 		if slot.Kind == ingest.KindUploads && slot.Key == "" {
@@ -195,7 +203,8 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 		for _, p := range rest {
 			keys = append(keys, p.Key)
 		}
-		known, err := column[string](ctx, tx, `SELECT key FROM series WHERE job = ? AND key IN (SELECT value FROM json_each(?))`, b.Job(), listJSON(keys))
+		known, err := column[string](ctx, tx,
+			`SELECT key FROM series WHERE job = ? AND key IN (SELECT value FROM json_each(?))`, b.Job(), listJSON(keys))
 		if err != nil {
 			return err
 		}
@@ -210,8 +219,10 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 const met = `
 SELECT given.value FROM json_each(?1) AS given
 WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >= ?4)
-   OR EXISTS (SELECT 1 FROM vanished JOIN pieces USING (slot) WHERE video_id = given.value AND (slot = ?2 OR backfill = ?3))
-   OR given.value IN (SELECT w.value FROM pieces CROSS JOIN json_each(waiting) AS w WHERE backfill = ?3 AND waiting <> '[]')`
+   OR EXISTS (SELECT 1 FROM vanished JOIN pieces USING (slot) WHERE video_id = given.value
+       AND (slot = ?2 OR backfill = ?3))
+   OR given.value IN (SELECT w.value FROM pieces CROSS JOIN json_each(waiting) AS w WHERE backfill = ?3
+       AND waiting <> '[]')`
 
 // enqueue queues the new ids, and marks the videos of known ids.
 func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.Time) error {
@@ -243,7 +254,8 @@ const vainFor = 24 * time.Hour
 func notInVain(ctx context.Context, tx *txn, slot int64, ids []string, since time.Time) ([]string, error) {
 	vain, err := column[string](ctx, tx, `
 		SELECT video_id FROM json_each(?1) AS given CROSS JOIN vanished ON video_id = given.value
-		WHERE noted_at > ?3 AND slot IN (SELECT id FROM slots WHERE series = (SELECT series FROM slots WHERE id = ?2))`, listJSON(ids), slot, since.UnixMilli())
+		WHERE noted_at > ?3 AND slot IN (SELECT id FROM slots WHERE series = (SELECT series FROM slots WHERE id = ?2))`,
+		listJSON(ids), slot, since.UnixMilli())
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(vain, id) }), err
 }
 
@@ -267,7 +279,8 @@ func (p *piece) takeOver(ctx context.Context, tx *txn, job string) error {
 	if err != nil || len(slots) == 0 {
 		return err
 	}
-	return execJSON(ctx, tx, `UPDATE pieces SET waiting = '[]' WHERE slot IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, slots)
+	return execJSON(ctx,
+		tx, `UPDATE pieces SET waiting = '[]' WHERE slot IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, slots)
 }
 
 // Queued implements fetch.Library. A missing piece of a backfill is an error, as in Piece.
@@ -286,10 +299,12 @@ func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since ti
 }
 
 // SaveFound implements fetch.Sink. Unrequested videos are skipped. A refresh is no sighting.
-func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (_ ingest.Slot, a ingest.Absences, _ error) {
+func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked,
+	page ingest.Page) (_ ingest.Slot, a ingest.Absences, _ error) {
 	slot, page = s.stamp(slot), plainPage(page)
 	slot, err := s.onPiece(ctx, "save the looked-up videos", &slot, func(tx *txn, p *piece) error {
-		found, absent, absences, err := putRequested(ctx, tx, slot.FetchedAt, asked, page.Videos, p.kind != ingest.BackfillRefresh)
+		found, absent, absences, err := putRequested(ctx, tx, slot.FetchedAt, asked, page.Videos,
+			p.kind != ingest.BackfillRefresh)
 		if a = absences; err != nil {
 			return err
 		}
@@ -320,78 +335,11 @@ func (s *Store) tellUploads(ctx context.Context, tx *txn, slot ingest.Slot, vide
 	}
 	for _, v := range videos {
 		err := s.addEvent(ctx, tx, ingest.UploadNew,
-			ingest.Upload{Job: slot.Job, ChannelID: v.ChannelID, Channel: v.Channel, VideoID: v.ID, Title: v.Title, PublishedAt: v.PublishedAt.UTC()})
+			ingest.Upload{Job: slot.Job, ChannelID: v.ChannelID, Channel: v.Channel, VideoID: v.ID,
+				Title: v.Title, PublishedAt: v.PublishedAt.UTC()})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// errUnconfirmed means that a call would exceed the amount that a person agreed to spend on the backfill.
-var errUnconfirmed = errors.New("the call exceeds the agreed amount")
-
-// NoteCharge implements fetch.Sink.
-func (s *Store) NoteCharge(ctx context.Context, slot ingest.Slot) (agreed bool, err error) {
-	err = s.withFence(ctx, "note a call's cost", &slot, func(tx *txn, id, _ int64) error {
-		charged, confirmed, err := chargedWith(ctx, tx, id, slot)
-		if err != nil {
-			return err
-		}
-		for pool, most := range confirmed {
-			if charged[pool] > most {
-				return errUnconfirmed
-			}
-		}
-		_, err = tx.ExecContext(ctx, `UPDATE pieces SET unsaved = ? WHERE slot = ?`, slot.Unsaved, id)
-		return err
-	})
-	if errors.Is(err, errUnconfirmed) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// chargedWith returns the charges of a piece's backfill, including the piece's charges since it was last written, and
-// the agreed amount.
-func chargedWith(ctx context.Context, tx *txn, id int64, slot ingest.Slot) (charged, confirmed map[string]int64, err error) {
-	var before map[string]int64
-	err = tx.QueryRowContext(ctx, `
-		SELECT charges, charged, confirmed
-		FROM slots JOIN series ON series.id = series JOIN backfills ON backfills.id = series.backfill WHERE slots.id = ?`, id).
-		Scan(asJSON{&before}, asJSON{&charged}, asJSON{&confirmed})
-	for pool, n := range before {
-		charged[pool] -= n
-	}
-	for pool, n := range slot.Charges {
-		charged[pool] += n
-	}
-	maps.DeleteFunc(charged, func(_ string, n int64) bool { return n == 0 })
-	return charged, confirmed, err
-}
-
-// countCharges adds the piece's charges since it was last written to its backfill; refunds are subtracted.
-func countCharges(ctx context.Context, tx *txn, id int64, slot ingest.Slot) error {
-	if slot.Kind != ingest.KindBackfill {
-		return nil
-	}
-	charged, _, err := chargedWith(ctx, tx, id, slot)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `
-		UPDATE backfills SET charged = ?2 WHERE charged <> ?2
-		AND id = (SELECT backfill FROM slots JOIN series ON series.id = series WHERE slots.id = ?1)`, id, asJSON{charged})
-	return err
-}
-
-// Accounted implements fetch.Library.
-func (s *Store) Accounted(ctx context.Context, slot ingest.SlotKey, channel string, since time.Time) (stored, gone int, err error) {
-	err = s.read.QueryRowContext(ctx, `
-		SELECT (SELECT count(*) FROM channels JOIN video_facts ON channel = channels.id JOIN video_latest ON video_latest.id = video_facts.id
-			WHERE channel_id = ?1 AND fetched_at >= ?2),
-			(SELECT count(*) FROM series JOIN slots ON slots.series = series.id JOIN vanished ON slot = slots.id
-			WHERE job = ?3 AND series.key = ?4 AND due_at = ?5)`,
-		channel, since.UnixMilli(), slot.Job, slot.Key, slot.DueAt.Unix()).Scan(&stored, &gone)
-	return stored, gone, s.explain(ctx, "count the videos of a channel", err)
 }

@@ -27,7 +27,8 @@ func (s *Store) CountToRefresh(ctx context.Context, now time.Time, n int) ([]int
 			counts[days] = videos
 		}
 		return days, err
-	}, `SELECT days, count(*) FROM (SELECT CASE WHEN fetched_at < ?5 THEN 0 ELSE 1 + (fetched_at - ?5) / 86400000 END AS days`+oldVideos+`) AS old GROUP BY days`,
+	}, `SELECT days, count(*) FROM (SELECT CASE WHEN fetched_at < ?5
+		THEN 0 ELSE 1 + (fetched_at - ?5) / 86400000 END AS days`+oldVideos+`) AS old GROUP BY days`,
 		dayOf(before), before.UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n, due.UnixMilli())
 	return counts, err
 }
@@ -41,7 +42,8 @@ const oldVideos = ` FROM videos WHERE fetched_day <= ?1 AND fetched_at < ?2
 
 // SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. Unrequested
 // videos, and videos that a sweep has deleted, are skipped.
-func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (_ ingest.Slot, a ingest.Absences, _ error) {
+func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked ingest.Asked,
+	page ingest.Page) (_ ingest.Slot, a ingest.Absences, _ error) {
 	slot, page = s.stamp(slot), plainPage(page)
 	if slot.Pages == 1 {
 		slot.Videos = 0
@@ -63,12 +65,14 @@ ORDER BY fetched_day, id LIMIT ?3`
 
 // VideosToCount implements fetch.Library.
 func (s *Store) VideosToCount(ctx context.Context, before time.Time, n int) ([]string, error) {
-	return collectView(ctx, s.database, "find the videos to count", scanValue[string], uncounted, before.UnixMilli(), dayOf(before), n)
+	return collectView(ctx, s.database, "find the videos to count", scanValue[string], uncounted,
+		before.UnixMilli(), dayOf(before), n)
 }
 
 // SaveCounts implements fetch.Sink. slot.Videos grows by the videos counted. A withheld count becomes unknown. Videos
 // that did not come back are kept; they are asked for again after a day, or sooner if the answer is suspect.
-func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {
+func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string,
+	counts []ingest.Counts) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	err := s.withFence(ctx, "save counts", &slot, func(tx *txn, id, series int64) error {
 		type video struct {
@@ -82,7 +86,8 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 			err := rows.Scan(&id, &v.id, &v.category)
 			known[id] = v
 			return err
-		}, `SELECT video_id, video_facts.id, category FROM json_each(?1) AS given CROSS JOIN video_facts ON video_id = given.value`, listJSON(asked))
+		}, `SELECT video_id, video_facts.id, category FROM json_each(?1) AS given
+			CROSS JOIN video_facts ON video_id = given.value`, listJSON(asked))
 		if err != nil {
 			return err
 		}
@@ -116,12 +121,14 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 		}
 		return execJSON(ctx, tx, `
 			UPDATE video_latest SET counted_at = ?2
-			WHERE id IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))`, asked, slot.FetchedAt.UnixMilli())
+			WHERE id IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))`,
+			asked, slot.FetchedAt.UnixMilli())
 	})
 	return slot, err
 }
 
-// placeCounts keeps counts (id, views, likes, comments) as the placements of a slot of a watch list, and its videos as seen.
+// placeCounts keeps counts (id, views, likes, comments) as the placements of a slot of a watch list, and its videos as
+// seen.
 func placeCounts(ctx context.Context, tx *txn, slot, series int64, counts [][4]any, at time.Time) error {
 	rank, placed, err := placedIn(ctx, tx, slot)
 	if err != nil {
@@ -143,17 +150,21 @@ func placeCounts(ctx context.Context, tx *txn, slot, series int64, counts [][4]a
 	if err := addCharted(ctx, tx, series, videos); err != nil {
 		return err
 	}
-	if err := insertRows(ctx, tx, `INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES`, "", rows); err != nil {
+	if err := insertRows(ctx, tx, `INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES`,
+		"", rows); err != nil {
 		return err
 	}
-	return execJSON(ctx, tx, `UPDATE video_latest SET seen_at = max(seen_at, ?2) WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, videos, at.UnixMilli())
+	return execJSON(ctx, tx, `UPDATE video_latest SET seen_at = max(seen_at, ?2)
+		WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, videos, at.UnixMilli())
 }
 
 // VideosCharted implements fetch.Library.
 func (s *Store) VideosCharted(ctx context.Context, since time.Time) ([]string, error) {
 	return collectView(ctx, s.database, "find charted videos", scanValue[string], `
-		SELECT DISTINCT video_id FROM slots CROSS JOIN placements ON placements.slot = slots.id CROSS JOIN video_facts ON video_facts.id = video
-		WHERE due_at >= ? AND slots.kind <> 'backfill' AND slots.kind = 'chart' AND state = 'done' AND gone = 0`, ceilUnix(since))
+		SELECT DISTINCT video_id FROM slots CROSS JOIN placements ON placements.slot = slots.id
+			CROSS JOIN video_facts ON video_facts.id = video
+		WHERE due_at >= ? AND slots.kind <> 'backfill' AND slots.kind = 'chart' AND state = 'done' AND gone = 0`,
+		ceilUnix(since))
 }
 
 // Older yields the IDs of all videos last fetched before a time, oldest day first, n at a time. It reads in steps,
@@ -184,9 +195,11 @@ func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]
 // step.
 const olderVideos = `
 SELECT * FROM (
-	SELECT * FROM (SELECT fetched_day, id, video_id FROM videos WHERE fetched_day = ?1 AND id > ?2 AND fetched_at < ?4 ORDER BY id LIMIT ?5) AS that_day
+	SELECT * FROM (SELECT fetched_day, id, video_id FROM videos WHERE fetched_day = ?1 AND id > ?2 AND fetched_at < ?4
+		ORDER BY id LIMIT ?5) AS that_day
 	UNION ALL
 	SELECT * FROM (
-		SELECT fetched_day, id, video_id FROM videos WHERE fetched_day > ?1 AND fetched_day <= ?3 AND fetched_at < ?4 ORDER BY fetched_day, id LIMIT ?5
+		SELECT fetched_day, id, video_id FROM videos WHERE fetched_day > ?1 AND fetched_day <= ?3 AND fetched_at < ?4
+			ORDER BY fetched_day, id LIMIT ?5
 	) AS later
 ) AS older ORDER BY fetched_day, id LIMIT ?5`

@@ -71,7 +71,8 @@ func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bo
 			return false, nil
 		}
 		if slices.ContainsFunc(found, ofIndex) {
-			if _, err := s.exec(ctx, "empty the index", `INSERT INTO video_text (video_text) VALUES ('delete-all')`); err != nil {
+			if _, err := s.exec(ctx, "empty the index",
+				`INSERT INTO video_text (video_text) VALUES ('delete-all')`); err != nil {
 				return false, r.recordDamage(err)
 			}
 			r.Done = append(r.Done, "emptied the index, which was damaged")
@@ -161,7 +162,8 @@ func (d *database) buildDraft(ctx context.Context, file, draft, upstream string,
 	}
 	found, _, err := made.check(ctx)
 	if err == nil && len(found) > 0 {
-		err = fmt.Errorf("the readable rows of %s make no whole store (%s): restore a backup, or move it away and fetch again", d.path, found[0])
+		err = fmt.Errorf("the readable rows of %s make no whole store (%s): "+
+			"restore a backup, or move it away and fetch again", d.path, found[0])
 	}
 	return err
 }
@@ -222,7 +224,8 @@ func (d *database) noteLostSlots(ctx context.Context, r *Repaired) error {
 	return d.tx(ctx, "note that slots were lost", func(tx *txn) error {
 		if !lost {
 			err := tx.QueryRowContext(ctx, `
-				SELECT EXISTS (SELECT 1 FROM series WHERE NOT EXISTS (SELECT 1 FROM slots WHERE series = series.id AND due_at = newest))`).Scan(&lost)
+				SELECT EXISTS (SELECT 1 FROM series WHERE NOT EXISTS (SELECT 1 FROM slots WHERE series = series.id
+					AND due_at = newest))`).Scan(&lost)
 			if err != nil || !lost {
 				return err
 			}
@@ -269,10 +272,12 @@ func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
 		return d.explain(ctx, "compare the texts", err)
 	}
 	err = d.tx(ctx, "repair the texts", func(tx *txn) error {
-		if err := execJSON(ctx, tx, `UPDATE video_latest SET fetched_at = min(fetched_at, ?2) WHERE id IN (SELECT value FROM json_each(?1))`, ids, d.now().Add(-longAgo).UnixMilli()); err != nil {
+		if err := execJSON(ctx, tx, `UPDATE video_latest SET fetched_at = min(fetched_at, ?2)
+			WHERE id IN (SELECT value FROM json_each(?1))`, ids, d.now().Add(-longAgo).UnixMilli()); err != nil {
 			return err
 		}
-		if err := execJSON(ctx, tx, `UPDATE video_facts SET facts_hash = 0, fetched_day = 0 WHERE id IN (SELECT value FROM json_each(?1))`, ids); err != nil {
+		if err := execJSON(ctx, tx, `UPDATE video_facts SET facts_hash = 0, fetched_day = 0
+			WHERE id IN (SELECT value FROM json_each(?1))`, ids); err != nil {
 			return err
 		}
 		return rewriteIndex(ctx, tx, ids)
@@ -294,7 +299,8 @@ func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
 			func(ctx context.Context, tx *txn, ids []int64) error {
 				return execJSON(ctx, tx, `DELETE FROM video_text WHERE rowid IN (SELECT value FROM json_each(?1))`, ids)
 			}},
-		{"indexed %d video{|s}", `SELECT id FROM videos WHERE id > ? AND id NOT IN (SELECT id FROM video_text_docsize) ORDER BY id LIMIT ?`, rewriteIndex},
+		{"indexed %d video{|s}", `SELECT id FROM videos WHERE id > ? AND id NOT IN (SELECT id FROM video_text_docsize)
+			ORDER BY id LIMIT ?`, rewriteIndex},
 	}
 	for _, step := range steps {
 		total, last := 0, int64(0)

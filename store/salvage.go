@@ -30,7 +30,8 @@ func (s *salvage) run(ctx context.Context) error {
 			}
 		}
 		if s.upstream != "" {
-			if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO meta (name, value) VALUES ('upstream', ?)`, s.upstream); err != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO meta (name, value) VALUES ('upstream', ?)`,
+				s.upstream); err != nil {
 				return err
 			}
 		}
@@ -40,7 +41,8 @@ func (s *salvage) run(ctx context.Context) error {
 
 // moveTable moves one table and records the outcome.
 func (s *salvage) moveTable(ctx context.Context, tx *txn, t copyTable) error {
-	w := &writer{query: fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columns, ", "), marks(len(t.columns))), tx: tx}
+	w := &writer{query: fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columns, ", "),
+		marks(len(t.columns))), tx: tx}
 	scan := s.scan
 	if t.name == "placements" {
 		scan = s.scanPlacements
@@ -72,7 +74,8 @@ func (s *salvage) scan(ctx context.Context, t copyTable, w *writer) (whole bool,
 	if at, numbered := w.last.(int64); numbered && len(t.key) == 1 {
 		for leap := int64(1); leap < 1<<40 && !whole; leap *= 2 {
 			again.last = nil
-			if whole, err = s.copyRows(ctx, fmt.Sprintf("%s WHERE %s > %d ORDER BY %[2]s", query, t.key[0], at+leap), again); err != nil {
+			if whole, err = s.copyRows(ctx,
+				fmt.Sprintf("%s WHERE %s > %d ORDER BY %[2]s", query, t.key[0], at+leap), again); err != nil {
 				return false, err
 			}
 			if next, ok := again.last.(int64); ok && next > at { // on a damaged page numbers may fall: never go back
@@ -85,7 +88,8 @@ func (s *salvage) scan(ctx context.Context, t copyTable, w *writer) (whole bool,
 	if err == nil && t.name == "series" { // job and key are also in an index
 		named := &writer{tx: w.tx, query: `
 			INSERT OR IGNORE INTO series (id, job, key, newest, backfill, place)
-			VALUES (?1, ?2, ?3, 0, iif(?2 LIKE 'backfill/bf-%', CAST(substr(?2, 13) AS INTEGER), NULL), iif(?2 LIKE 'backfill/bf-%', ?1, NULL))`}
+			VALUES (?1, ?2, ?3, 0, iif(?2 LIKE 'backfill/bf-%', CAST(substr(?2, 13) AS INTEGER), NULL),
+				iif(?2 LIKE 'backfill/bf-%', ?1, NULL))`}
 		_, err = s.copyRows(ctx, `SELECT id, job, key FROM series INDEXED BY sqlite_autoindex_series_1`, named)
 		w.kept += named.kept
 	}
@@ -102,7 +106,8 @@ func (s *salvage) scanPlacements(ctx context.Context, t copyTable, w *writer) (w
 	whole = true
 	for _, slot := range slots {
 		refused := w.refused
-		ok, err := s.copyRows(ctx, fmt.Sprintf("SELECT %s FROM placements WHERE slot = %d ORDER BY rank", strings.Join(t.columns, ", "), slot), w)
+		ok, err := s.copyRows(ctx, fmt.Sprintf("SELECT %s FROM placements WHERE slot = %d ORDER BY rank",
+			strings.Join(t.columns, ", "), slot), w)
 		if err != nil {
 			return false, err
 		}
@@ -130,7 +135,8 @@ func (s *salvage) dropPartialCharts(ctx context.Context, tx *txn, slots []int64)
 func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 	var nameless int
 	if err := tx.QueryRowContext(ctx, `
-		SELECT count(*) FROM (SELECT id FROM video_latest UNION SELECT video FROM placements) WHERE id NOT IN (SELECT id FROM video_facts)`).Scan(&nameless); err != nil {
+		SELECT count(*) FROM (SELECT id FROM video_latest UNION SELECT video FROM placements)
+			WHERE id NOT IN (SELECT id FROM video_facts)`).Scan(&nameless); err != nil {
 		return err
 	}
 	if nameless > 0 {
@@ -140,10 +146,12 @@ func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 		return err
 	}
 	broken, err := column[int64](ctx, tx, `
-		SELECT DISTINCT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts) AND slot IN (SELECT id FROM slots)
+		SELECT DISTINCT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts)
+			AND slot IN (SELECT id FROM slots)
 		UNION
 		SELECT id FROM slots
-		WHERE kind = 'chart' AND state = 'done' AND videos > 0 AND due_at >= ? AND NOT EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)`,
+		WHERE kind = 'chart' AND state = 'done' AND videos > 0 AND due_at >= ?
+			AND NOT EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)`,
 		ceilUnix(s.now.Add(-ingest.KeepFor)))
 	if err != nil {
 		return err

@@ -30,7 +30,8 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 
 // newestAt is the due time of a series' newest slot that is not in the future, NULL if there is none; ?1 is
 // future(now).
-const newestAt = `iif(newest <= ?1, newest, (SELECT max(due_at) FROM slots AS past WHERE past.series = series.id AND past.due_at <= ?1))`
+const newestAt = `iif(newest <= ?1, newest, (SELECT max(due_at) FROM slots AS past WHERE past.series = series.id
+	AND past.due_at <= ?1))`
 
 // future returns the last second that is not yet in the future.
 func future(now time.Time) int64 { return now.Add(ingest.ClockAhead).Unix() }
@@ -45,7 +46,8 @@ func (s *Store) Newest(ctx context.Context, now time.Time) (map[ingest.Series]ti
 			err := rows.Scan(&key.Job, &key.Key, inSeconds(&due))
 			newest[key] = due
 			return err
-		}, `SELECT job, key, at FROM (SELECT job, key, `+newestAt+` AS at FROM series WHERE backfill IS NULL) AS known WHERE at IS NOT NULL`, future(now))
+		}, `SELECT job, key, at FROM (SELECT job, key, `+newestAt+
+			` AS at FROM series WHERE backfill IS NULL) AS known WHERE at IS NOT NULL`, future(now))
 	})
 }
 
@@ -53,13 +55,16 @@ func (s *Store) Newest(ctx context.Context, now time.Time) (map[ingest.Series]ti
 // at ?1 or earlier, without reading any other.
 const latestSlots = selectSlots + `
 WHERE slots.id IN (
-	SELECT (SELECT id FROM slots AS d WHERE d.series = known.id AND d.state = 'done' AND d.due_at <= ?1 ORDER BY d.due_at DESC LIMIT 1)
+	SELECT (SELECT id FROM slots AS d WHERE d.series = known.id AND d.state = 'done' AND d.due_at <= ?1
+		ORDER BY d.due_at DESC LIMIT 1)
 	FROM series AS known WHERE known.backfill IS NULL
 	UNION ALL
-	SELECT (SELECT id FROM slots AS e WHERE e.series = known.id AND e.state NOT IN ('due', 'claimed') AND e.due_at <= ?1 ORDER BY e.due_at DESC LIMIT 1)
+	SELECT (SELECT id FROM slots AS e WHERE e.series = known.id AND e.state NOT IN ('due', 'claimed') AND e.due_at <= ?1
+		ORDER BY e.due_at DESC LIMIT 1)
 	FROM series AS known WHERE known.backfill IS NULL
 	UNION ALL
-	SELECT (SELECT id FROM slots AS o WHERE o.series = known.id AND o.due_at = known.open AND o.state IN ('due', 'claimed') AND o.due_at <= ?1)
+	SELECT (SELECT id FROM slots AS o WHERE o.series = known.id AND o.due_at = known.open
+		AND o.state IN ('due', 'claimed') AND o.due_at <= ?1)
 	FROM series AS known WHERE known.backfill IS NULL)
 ORDER BY due_at`
 
@@ -75,7 +80,8 @@ func (s *Store) Latest(ctx context.Context, now time.Time) (ingest.Latest, error
 
 func latest(ctx context.Context, q querier, now time.Time) (ingest.Latest, error) {
 	slots, err := collect(ctx, q, scanSlot, latestSlots, future(now))
-	l := ingest.Latest{Done: map[ingest.Series]ingest.Slot{}, Ended: map[ingest.Series]ingest.Slot{}, Open: map[ingest.Series]ingest.Slot{}}
+	l := ingest.Latest{Done: map[ingest.Series]ingest.Slot{}, Ended: map[ingest.Series]ingest.Slot{},
+		Open: map[ingest.Series]ingest.Slot{}}
 	for _, slot := range slots {
 		switch slot.State {
 		case ingest.Due, ingest.Claimed:
@@ -105,12 +111,14 @@ const whole = `(kind <> 'chart' OR videos > 0 AND videos * 3 >= usual)`
 // shortage finds since when the done slots of a series up to a second are short.
 func shortage(ctx context.Context, q querier, series ingest.Series, until int64) (short ingest.Shortage, err error) {
 	const done = selectSlots + ` WHERE job = ? AND key = ? AND state = 'done' AND due_at <= ?`
-	slots, err := collect(ctx, q, scanSlot, done+` AND `+whole+` ORDER BY due_at DESC LIMIT 1`, series.Job, series.Key, until)
+	slots, err := collect(ctx, q, scanSlot, done+` AND `+whole+` ORDER BY due_at DESC LIMIT 1`,
+		series.Job, series.Key, until)
 	if len(slots) > 0 {
 		short.Whole = slots[0]
 	}
 	if err == nil {
-		slots, err = collect(ctx, q, scanSlot, done+` AND due_at > ? ORDER BY due_at LIMIT 1`, series.Job, series.Key, until, short.Whole.DueAt.Unix())
+		slots, err = collect(ctx, q, scanSlot, done+` AND due_at > ? ORDER BY due_at LIMIT 1`,
+			series.Job, series.Key, until, short.Whole.DueAt.Unix())
 	}
 	if len(slots) > 0 {
 		short.Since = slots[0]
@@ -152,14 +160,16 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 			FROM retired WHERE slots.id = retired.id AND slots.state <> 'stopped'`, list, now); err != nil {
 			return err
 		}
-		return execJSON(ctx, tx, `UPDATE series SET open = NULL WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, series)
+		return execJSON(ctx,
+			tx, `UPDATE series SET open = NULL WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, series)
 	})
 }
 
 // ForgetStops clears the waiting times of stopped slots, after their ledger was reset; why becomes their reason.
 func (s *Store) ForgetStops(ctx context.Context, why string) error {
 	return s.tx(ctx, "clear the waits of stopped slots", func(tx *txn) error {
-		_, err := tx.ExecContext(ctx, `UPDATE slots SET retry_at = NULL, reason = ? WHERE state = 'stopped' AND retry_at IS NOT NULL`, why)
+		_, err := tx.ExecContext(ctx,
+			`UPDATE slots SET retry_at = NULL, reason = ? WHERE state = 'stopped' AND retry_at IS NOT NULL`, why)
 		return err
 	})
 }
@@ -227,11 +237,13 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 }
 
 // lackingPieces is a condition on slots: pieces of backfills that brought less than the upstream has.
-const lackingPieces = `kind = 'backfill' AND state = 'done' AND slots.id IN (SELECT slot FROM pieces WHERE ` + lacks + `) AND due_at >= ?`
+const lackingPieces = `kind = 'backfill' AND state = 'done' AND slots.id IN (SELECT slot FROM pieces WHERE ` +
+	lacks + `) AND due_at >= ?`
 
 // addLacking adds such pieces to a list of slots.
 func (s *Store) addLacking(ctx context.Context, slots []ingest.Slot, f SlotFilter) ([]ingest.Slot, error) {
-	pieces, err := collectView(ctx, s.database, "list the pieces that lack something", scanSlot, selectSlots+` WHERE `+lackingPieces+` ORDER BY due_at DESC, job, key`, ceilUnix(f.Since))
+	pieces, err := collectView(ctx, s.database, "list the pieces that lack something", scanSlot,
+		selectSlots+` WHERE `+lackingPieces+` ORDER BY due_at DESC, job, key`, ceilUnix(f.Since))
 	pieces = slices.DeleteFunc(pieces, func(p ingest.Slot) bool { return !f.Until.IsZero() && !p.DueAt.Before(f.Until) })
 	slots = append(slots, pieces...)
 	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return b.DueAt.Compare(a.DueAt) })
@@ -242,7 +254,8 @@ func (s *Store) addLacking(ctx context.Context, slots []ingest.Slot, f SlotFilte
 }
 
 const selectSlots = `
-SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at, tries, charges, emergency,
+SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at,
+	fetched_at, tries, charges, emergency,
        usual, count, first_due_at
 FROM slots JOIN series ON series.id = slots.series`
 
@@ -259,7 +272,8 @@ func scanSlot(row scanner) (ingest.Slot, error) {
 	var s ingest.Slot
 	var charges, emergency sql.NullString
 	err := row.Scan(&s.Job, &s.Key, inSeconds(&s.DueAt), &s.Kind, &s.State, &s.Owner, &s.Attempt, inMillis(&s.Lease),
-		&s.Token, inMillis(&s.TokenAt), &s.Pages, &s.Videos, &s.Units, &s.Reason, inMillis(&s.RetryAt), inMillis(&s.FetchedAt),
+		&s.Token, inMillis(&s.TokenAt), &s.Pages, &s.Videos, &s.Units, &s.Reason, inMillis(&s.RetryAt),
+		inMillis(&s.FetchedAt),
 		&s.Tries, &charges, &emergency, &s.Usual, &s.Count, inSeconds(&s.FirstDueAt))
 	if s.Count <= 1 {
 		s.Count = 0

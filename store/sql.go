@@ -27,7 +27,8 @@ func each(ctx context.Context, q querier, f func(*sql.Rows) error, query string,
 type scanner interface{ Scan(into ...any) error }
 
 // collect returns the rows that a query finds, each as scan reads it.
-func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
+func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string,
+	args ...any) (all []T, err error) {
 	err = each(ctx, q, func(rows *sql.Rows) error {
 		one, err := scan(rows)
 		all = append(all, one)

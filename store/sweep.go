@@ -27,7 +27,8 @@ const (
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff, others := now.Add(-ingest.KeepFor), 0
 	library := func(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
-		ids, err := column[int64](ctx, tx, `SELECT id FROM videos WHERE fetched_day <= ? AND fetched_at < ? LIMIT ?`, dayOf(cutoff), cutoff.UnixMilli(), sweepVideos)
+		ids, err := column[int64](ctx, tx, `SELECT id FROM videos WHERE fetched_day <= ? AND fetched_at < ? LIMIT ?`,
+			dayOf(cutoff), cutoff.UnixMilli(), sweepVideos)
 		for _, id := range ids {
 			n := 0
 			if err == nil {
@@ -85,28 +86,33 @@ DELETE FROM placements WHERE slot IN (
 	// Videos that are gone and have no placements any more.
 	goneVideos = `
 DELETE FROM video_facts WHERE id IN (
-	SELECT id FROM video_facts WHERE gone = 1 AND NOT EXISTS (SELECT 1 FROM placements WHERE video = video_facts.id) LIMIT ?2 + 0 * ?1)`
+	SELECT id FROM video_facts WHERE gone = 1 AND NOT EXISTS (SELECT 1 FROM placements WHERE video = video_facts.id)
+		LIMIT ?2 + 0 * ?1)`
 
 	// Absences of videos that came back.
 	oldAbsences = `
 DELETE FROM absences WHERE video IN (
-	SELECT video FROM absences JOIN video_latest ON video_latest.id = video WHERE fetched_at >= asked_at LIMIT ?2 + 0 * ?1)`
+	SELECT video FROM absences JOIN video_latest ON video_latest.id = video WHERE fetched_at >= asked_at
+		LIMIT ?2 + 0 * ?1)`
 
 	// Old slots whose placements have been deleted.
 	oldSlots = `
 DELETE FROM slots WHERE id IN (
 	SELECT slots.id FROM slots JOIN series ON series.id = series
-	WHERE due_at < ?1 AND kind <> 'backfill' AND due_at <> newest AND due_at IS DISTINCT FROM open AND state NOT IN ('due', 'claimed')
+	WHERE due_at < ?1 AND kind <> 'backfill' AND due_at <> newest AND due_at IS DISTINCT FROM open
+		AND state NOT IN ('due', 'claimed')
 	ORDER BY due_at LIMIT ?2)`
 
 	// IDs that could not be looked up and were noted too long ago.
 	oldVanished = `
-DELETE FROM vanished WHERE (video_id, slot) IN (SELECT video_id, slot FROM vanished WHERE noted_at < ?1 * 1000 LIMIT ?2)`
+DELETE FROM vanished WHERE (video_id, slot) IN (SELECT video_id, slot FROM vanished WHERE noted_at < ?1 * 1000
+	LIMIT ?2)`
 
 	// Backfills without pieces.
 	oldBackfills = `
 DELETE FROM backfills WHERE id IN (
-	SELECT id FROM backfills WHERE created_at < ?1 * 1000 AND NOT EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id) LIMIT ?2)`
+	SELECT id FROM backfills WHERE created_at < ?1 * 1000
+		AND NOT EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id) LIMIT ?2)`
 
 	// Rows of video_blocks without videos.
 	emptyBlocks = `DELETE FROM video_blocks WHERE id % 4294967296 < (SELECT min(id) FROM video_facts) / 2048`
@@ -114,7 +120,8 @@ DELETE FROM backfills WHERE id IN (
 
 // leftCopy matches the suffix of a file left beside the store by a migration, a repair or moveLeftLog; it is at least
 // as old as its name says.
-var leftCopy = regexp.MustCompile(`^(?:\.v[0-9]+-backup|\.broken|-wal\.left|-shm\.left)-([0-9]{8}T[0-9]{6}\.[0-9]{3}Z)(?:-[0-9]+)?$`)
+var leftCopy = regexp.MustCompile(
+	`^(?:\.v[0-9]+-backup|\.broken|-wal\.left|-shm\.left)-([0-9]{8}T[0-9]{6}\.[0-9]{3}Z)(?:-[0-9]+)?$`)
 
 // sweepCopies deletes such files when they are too old.
 func (s *Store) sweepCopies(cutoff time.Time) error {
@@ -156,24 +163,28 @@ func (s *Store) sweepChannels(ctx context.Context) error {
 func sweepWaiting(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
 	old, err := column[int64](ctx, tx, `
 		SELECT slot FROM backfills JOIN pieces ON backfill = backfills.id AND waiting <> '[]' JOIN slots ON slots.id = slot
-		WHERE backfills.kind IN ('search', 'uploads') AND fetched_at < ? AND state <> 'claimed' LIMIT ?`, cutoff.UnixMilli(), sweepRows)
+		WHERE backfills.kind IN ('search', 'uploads') AND fetched_at < ? AND state <> 'claimed' LIMIT ?`,
+		cutoff.UnixMilli(), sweepRows)
 	if err != nil {
 		return 0, err
 	}
 	return len(old), execEach(ctx, tx, old,
 		`UPDATE pieces SET waiting = '[]' WHERE slot IN (SELECT CAST(value AS bigint) FROM json_each(?1))`,
-		`UPDATE slots SET token = '', token_at = NULL, pages = 0 WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
+		`UPDATE slots SET token = '', token_at = NULL, pages = 0
+			WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
 }
 
 // endedBackfills selects backfills with no open piece, and no fetch since the cutoff ?1.
 const endedBackfills = `
 SELECT id FROM backfills
 WHERE created_at < ?1 AND (cancelled_at < ?1 OR NOT ` + hasOpenPieces + `)
-  AND NOT EXISTS (SELECT 1 FROM series JOIN slots ON slots.series = series.id WHERE backfill = backfills.id AND fetched_at >= ?1)`
+  AND NOT EXISTS (SELECT 1 FROM series JOIN slots ON slots.series = series.id WHERE backfill = backfills.id
+      AND fetched_at >= ?1)`
 
 // sweepPieces deletes a few pieces of backfills that ended long ago.
 func sweepPieces(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
-	series, err := column[int64](ctx, tx, `SELECT id FROM series WHERE backfill IN (`+endedBackfills+`) LIMIT ?2`, cutoff.UnixMilli(), sweepRows)
+	series, err := column[int64](ctx, tx, `SELECT id FROM series WHERE backfill IN (`+endedBackfills+`) LIMIT ?2`,
+		cutoff.UnixMilli(), sweepRows)
 	if err != nil {
 		return 0, err
 	}
@@ -188,7 +199,8 @@ func (s *Store) Kept(ctx context.Context) (k ingest.Kept, err error) {
 	var chart time.Time
 	err = s.read.QueryRowContext(ctx, `
 		SELECT (SELECT count(*) FROM video_facts WHERE gone = 0), count(*) FILTER (WHERE kind = 'chart' AND state = 'done'),
-			(SELECT min(fetched_day) FROM video_facts WHERE gone = 0), min(fetched_at) FILTER (WHERE videos > 0 AND kind <> 'backfill') FROM slots`).
+			(SELECT min(fetched_day) FROM video_facts WHERE gone = 0), min(fetched_at) FILTER (WHERE videos > 0
+				AND kind <> 'backfill') FROM slots`).
 		Scan(&k.Videos, &k.Charts, &days, inMillis(&chart))
 	if days.Valid {
 		k.Oldest = time.Unix(days.Int64*24*60*60, 0).UTC()
@@ -237,7 +249,8 @@ func mergeIndex(ctx context.Context, tx *txn) (more bool, err error) {
 	if err := tx.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&before); err != nil {
 		return false, err
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO video_text (video_text, rank) VALUES ('merge', ?)`, tidyMerge); err != nil {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO video_text (video_text, rank) VALUES ('merge', ?)`,
+		tidyMerge); err != nil {
 		return false, err
 	}
 	err = tx.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&after)
@@ -247,12 +260,14 @@ func mergeIndex(ctx context.Context, tx *txn) (more bool, err error) {
 // releasePages returns a few empty pages to the disk and reports whether the file has more than it should keep.
 func releasePages(ctx context.Context, tx *txn) (more bool, err error) {
 	var all, free int64
-	err = tx.QueryRowContext(ctx, `SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count`).Scan(&all, &free)
+	err = tx.QueryRowContext(ctx,
+		`SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count`).Scan(&all, &free)
 	excess := (tidySpare*free - all) / (tidySpare - 1) // leaves the smaller file its share of free pages
 	if err != nil || excess <= 0 {
 		return false, err
 	}
 	// Each row read frees a page.
-	err = each(ctx, tx, func(*sql.Rows) error { return nil }, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(excess, tidyPages)))
+	err = each(ctx, tx, func(*sql.Rows) error { return nil },
+		fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(excess, tidyPages)))
 	return excess > tidyPages, err
 }

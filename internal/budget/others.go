@@ -15,8 +15,8 @@ import (
 // day, in a few kilobytes. It is in the store because workers that share one share its schedule, while each has a
 // quota.db of its own.
 
-// othersDays is how many of the provider's days are remembered, the current one included: those since the day before the
-// same weekday a week ago.
+// othersDays is how many of the provider's days are remembered, the current one included: those since the day before
+// the same weekday a week ago.
 const othersDays = 9
 
 // OthersHistory has the amounts that others took of each pool on the provider's last days, the newest last.
@@ -120,7 +120,8 @@ func liftedLast(days []OthersDay) bool {
 // windows of a day, and the part missing from a usual day in sliding windows. own is the amount that this store's
 // jobs took of each pool in its widest window; nil: everything that was taken for schedules. trial is the amount that
 // one slot needs to begin.
-func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Purpose]quota.Cost, trial quota.Cost) quota.Report {
+func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Purpose]quota.Cost,
+	trial quota.Cost) quota.Report {
 	r.Spent = split(r.Spent, own, otherHosts)
 	drew, share := drawnByOthers(r.Spent), t.Ceilings[quota.Scheduled]
 	today, _ := dayOf(r, t)
@@ -252,10 +253,12 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 	}
 	if same := weekday(days, today); same != nil && inARow == 0 {
 		took, by := same.took(limit)
-		return fmt.Sprintf("others took %d of %d %s before %s on this day of last week: planned for", took, limit, pool, today.Add(by).UTC().Format("15:04Z")) + more
+		return fmt.Sprintf("others took %d of %d %s before %s on this day of last week: planned for",
+			took, limit, pool, today.Add(by).UTC().Format("15:04Z")) + more
 	}
 	if inARow == 0 {
-		return fmt.Sprintf("others are expected to take %d of %d %s, less than on earlier days of this week: planned for", planned, limit, pool) + more
+		return fmt.Sprintf("others are expected to take %d of %d %s, less than on earlier days of this week: planned for",
+			planned, limit, pool) + more
 	}
 	text := fmt.Sprintf("others took %d of %d %s", most, limit, pool)
 	if before.Sub(today) < 22*time.Hour {
@@ -267,7 +270,8 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 		text += " on the last day"
 	}
 	if stops := stoppedAlike(days, today); len(stops) > 1 {
-		text += fmt.Sprintf(" (if the provider's limit is %d now, edit %s: under pools in costs.yaml)", slices.Max(stops), pool)
+		text += fmt.Sprintf(" (if the provider's limit is %d now, edit %s: under pools in costs.yaml)",
+			slices.Max(stops), pool)
 	}
 	if planned < most*9/10 {
 		return text + fmt.Sprintf(": %d are planned for", planned) + more
@@ -275,8 +279,8 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 	return text + ": planned for" + more
 }
 
-// raised says that the provider gave more on the last day than costs.yaml has, or than when it last refused; "" if it did
-// not.
+// raised says that the provider gave more on the last day than costs.yaml has, or than when it last refused; "" if it
+// did not.
 func raised(days []OthersDay, today time.Time, pool string, limit int64) string {
 	last := ago(days, today, 1)
 	if last == nil || last.Stopped != nil {
@@ -284,12 +288,14 @@ func raised(days []OthersDay, today time.Time, pool string, limit int64) string 
 	}
 	edit := fmt.Sprintf("if the limit was raised, edit %s: under pools in costs.yaml", pool)
 	if last.Used > limit {
-		return fmt.Sprintf("%d %s were counted on the last day without a refusal, above the limit of %d: %s", last.Used, pool, limit, edit)
+		return fmt.Sprintf("%d %s were counted on the last day without a refusal, above the limit of %d: %s",
+			last.Used, pool, limit, edit)
 	}
 	for n := 2; n < othersDays; n++ {
 		if d := ago(days, today, n); d != nil && d.Stopped != nil {
 			if *d.Stopped < last.Used && *d.Stopped < limit {
-				return fmt.Sprintf("%d %s were counted on the last day without a refusal, above the %d of the last one: %s", last.Used, pool, *d.Stopped, edit)
+				return fmt.Sprintf("%d %s were counted on the last day without a refusal, above the %d of the last one: %s",
+					last.Used, pool, *d.Stopped, edit)
 			}
 			return ""
 		}

@@ -30,12 +30,14 @@ var settings = []string{
 
 // ignored are settings of other clients, which providers put into the URLs that they hand out. None is needed here.
 var ignored = []string{
-	"pgbouncer", "connection_limit", "pool_timeout", "statement_cache_size", "prepared_statements", "supa", "uselibpqcompat", "gssencmode",
+	"pgbouncer", "connection_limit", "pool_timeout", "statement_cache_size", "prepared_statements",
+	"supa", "uselibpqcompat", "gssencmode",
 	"keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
 }
 
 // instead says what to write in place of other clients' settings.
-var instead = map[string]string{"schema": "search_path=", "currentSchema": "search_path=", "ssl": "sslmode=require", "sslaccept": "sslmode=verify-full", "password": "the password before the '@'"}
+var instead = map[string]string{"schema": "search_path=", "currentSchema": "search_path=",
+	"ssl": "sslmode=require", "sslaccept": "sslmode=verify-full", "password": "the password before the '@'"}
 
 // Parse reads a URL of this form; everything in brackets may be left out:
 //
@@ -46,8 +48,10 @@ var instead = map[string]string{"schema": "search_path=", "currentSchema": "sear
 // its certificate is checked if a root is known (verify-full).
 func Parse(s string) (*pgxpool.Config, error) {
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Opaque != "" || strings.Contains(s, "#") || strings.Contains(u.Path+u.RawQuery, "@") {
-		return nil, errors.New("it is not postgres://user:password@host:port/database; in names and passwords write %40 for '@', %2F for '/', %3F for '?', %23 for '#', %25 for '%'")
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Opaque != "" ||
+		strings.Contains(s, "#") || strings.Contains(u.Path+u.RawQuery, "@") {
+		return nil, errors.New("it is not postgres://user:password@host:port/database; " +
+			"in names and passwords write %40 for '@', %2F for '/', %3F for '?', %23 for '#', %25 for '%'")
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -114,10 +118,11 @@ func unreadable(query url.Values) error {
 		if at, ok := errors.AsType[*fs.PathError](err); ok {
 			err = at.Err
 		}
-		return fmt.Errorf("the file that %s names cannot be read: %v", name, err) //nolint:errorlint // a missing certificate is no missing store
+		return fmt.Errorf("the file that %s names cannot be read: %v", name, err) //nolint:errorlint // no missing store
 	}
 	if query.Has("sslrootcert") || query.Has("sslcert") || query.Has("sslkey") {
-		return errors.New("a setting has a value that is not known, or sslrootcert, sslcert or sslkey names a file that is no such certificate or key")
+		return errors.New("a setting has a value that is not known, or sslrootcert, " +
+			"sslcert or sslkey names a file that is no such certificate or key")
 	}
 	return errors.New("its port is not a number in 1..65535, or a setting has a value that is not known")
 }

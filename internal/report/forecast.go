@@ -45,7 +45,8 @@ func ForecastSentence(d QuotaDocument, next []NextDocument) string {
 	case f.State == budget.RunsOut:
 		return fmt.Sprintf("The quota runs out at %s: %s.", f.RunsOutAt.UTC().Format("15:04Z"), d.without(next, midnight))
 	case f.Pacing != "" && !f.SureUntil.IsZero():
-		return fmt.Sprintf("The quota lasts until %s at a slower pace, or until the provider refuses, as it did once after %s: %s.", midnight, f.SureUntil.UTC().Format("15:04Z"), f.Pacing)
+		return fmt.Sprintf("The quota lasts until %s at a slower pace, or until the provider refuses, "+
+			"as it did once after %s: %s.", midnight, f.SureUntil.UTC().Format("15:04Z"), f.Pacing)
 	case f.Pacing != "":
 		return fmt.Sprintf("The quota lasts until %s at a slower pace: %s.", midnight, f.Pacing)
 	}

@@ -19,7 +19,8 @@ import (
 // maxConns bounds the connections of one process: an operation takes about a millisecond.
 const maxConns = 8
 
-// longer is how many time-outs a sync may take, as it may have 100,000 rows, and making the schema, as many may at once.
+// longer is how many time-outs a sync may take, as it may have 100,000 rows, and making the schema, as many may at
+// once.
 const longer = 20
 
 // connectTrips is how many time-outs connecting may take: each of its round trips may take one. With TLS and a password
@@ -48,7 +49,8 @@ func Parse(s string) (*pgxpool.Config, error) {
 
 // severalHosts reports whether the fallbacks are other servers, and not the same one without TLS.
 func severalHosts(c *pgx.ConnConfig) bool {
-	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
+	return slices.ContainsFunc(c.Fallbacks,
+		func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
 // connect makes the pool of connections, without connecting.
@@ -98,7 +100,8 @@ func (l *Ledger) mode() pgx.QueryExecMode {
 
 // with calls do with a connection. If the schema, or part of it, is missing, nothing was done: with then installs it
 // and calls do again, or returns errAbsent if do only reads. changes also says that a lost answer leaves do in doubt.
-func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, do func(context.Context, *pgxpool.Conn) error) error {
+func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool,
+	do func(context.Context, *pgxpool.Conn) error) error {
 	once := func(within time.Duration, do func(context.Context, *pgxpool.Conn) error) error {
 		connecting, cancel := context.WithTimeout(ctx, connectTrips*l.timeout)
 		defer cancel()

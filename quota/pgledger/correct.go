@@ -39,7 +39,8 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 			if err != nil {
 				return err
 			}
-			i := slices.IndexFunc(log, func(e sharedledger.Entry) bool { return e.At == at && e.Ref == s.Entry && e.Amount == s.Charged })
+			i := slices.IndexFunc(log,
+				func(e sharedledger.Entry) bool { return e.At == at && e.Ref == s.Entry && e.Amount == s.Charged })
 			if i < 0 {
 				return saying(quota.ErrNotRefundable, "pool %s has no such entry", s.Pool)
 			}
@@ -125,7 +126,9 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 
 // drain stores the last drain of a pool.
 func (t *transaction) drain(ctx context.Context, p *pool, d quota.Drain) error {
-	err := t.exec(ctx, `UPDATE {schema}.pools SET drained_until = d[1], drained_used = d[2], drained_by = d[3], drained_at = d[4], drained_probe = d[5]
+	err := t.exec(ctx,
+		`UPDATE {schema}.pools SET drained_until = d[1], drained_used = d[2], drained_by = d[3],
+			drained_at = d[4], drained_probe = d[5]
 		FROM (VALUES ($2::bigint[])) new (d) WHERE id = $1`, p.id, micros.PutDrain(d))
 	return err
 }
@@ -134,7 +137,8 @@ func (t *transaction) drain(ctx context.Context, p *pool, d quota.Drain) error {
 func (l *Ledger) Reset(ctx context.Context, name string) error {
 	return l.in(ctx, l.timeout, name, func(ctx context.Context, t *transaction) error {
 		if t.account.generation != 0 {
-			return saying(quota.ErrShared, "account %s belongs to several data directories, and their journals would bring the spends back", name)
+			return saying(quota.ErrShared,
+				"account %s belongs to several data directories, and their journals would bring the spends back", name)
 		}
 		return t.each(ctx, emptyPools...)
 	})
@@ -143,26 +147,33 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 // emptyPools forgets the logs and the drains of all pools of an account.
 var emptyPools = []string{
 	"DELETE FROM {schema}.entries WHERE pool IN (SELECT id FROM {schema}.pools WHERE account = $1)",
-	`UPDATE {schema}.pools SET total = 0, length = 0, newest = 0, drained_until = 0, drained_used = 0, drained_by = 0, drained_at = 0, drained_probe = 0
+	`UPDATE {schema}.pools SET total = 0, length = 0, newest = 0, drained_until = 0, drained_used = 0,
+		drained_by = 0, drained_at = 0, drained_probe = 0
 		WHERE account = $1`,
 	countPools,
 }
 
 // An account stores how many pools and writers it has, so that a missing one is noticed.
 const (
-	countPools   = "UPDATE {schema}.accounts SET pools = (SELECT count(*) FROM {schema}.pools WHERE account = $1) WHERE id = $1"
-	countWriters = "UPDATE {schema}.accounts SET writers = (SELECT count(*) FROM {schema}.writers WHERE account = $1) WHERE id = $1"
+	countPools = "UPDATE {schema}.accounts SET pools = (SELECT count(*) FROM {schema}.pools " +
+		"WHERE account = $1) WHERE id = $1"
+	countWriters = "UPDATE {schema}.accounts SET writers = (SELECT count(*) FROM {schema}.writers " +
+		"WHERE account = $1) WHERE id = $1"
 )
 
 // Spent implements quota.Ledger.
-func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every time.Duration) (out []quota.Spent, err error) {
+func (l *Ledger) Spent(ctx context.Context, name string, since time.Time,
+	every time.Duration) (out []quota.Spent, err error) {
 	if err := quota.CheckAccount(name); err != nil {
 		return nil, err
 	}
 	err = l.with(ctx, l.timeout, false, func(ctx context.Context, c *pgxpool.Conn) error {
-		rows, _ := c.Query(ctx, l.sql(`SELECT p.name, e.purpose, e.region, e.method, e.client, coalesce((e.at - $2) / nullif($3::bigint, 0), 0), sum(e.amount)::bigint
+		rows, _ := c.Query(ctx,
+			l.sql(`SELECT p.name, e.purpose, e.region, e.method, e.client,
+				coalesce((e.at - $2) / nullif($3::bigint, 0), 0), sum(e.amount)::bigint
 			FROM {schema}.accounts a JOIN {schema}.pools p ON p.account = a.id JOIN {schema}.entries e ON e.pool = p.id
-			WHERE a.name = $1 AND e.at >= $2 GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(e.amount) > 0`), l.mode(), name, since.UnixMicro(), every.Microseconds())
+			WHERE a.name = $1 AND e.at >= $2 GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(e.amount) > 0`),
+			l.mode(), name, since.UnixMicro(), every.Microseconds())
 		out, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (s quota.Spent, err error) {
 			err = r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Part, &s.Amount)
 			return s, err

@@ -34,7 +34,8 @@ func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
 	}
 	var answer *pgconn.PgError
 	var scan pgx.ScanArgError
-	inDoubt := commits                                               // pgconn.SafeToRetry would not do: after a lost answer to COMMIT it claims that nothing was sent
+	// pgconn.SafeToRetry would not do: after a lost answer to COMMIT it claims that nothing was sent
+	inDoubt := commits
 	if connect, ok := errors.AsType[*pgconn.ConnectError](err); ok { // its own text names user and database
 		err = connect.Unwrap()
 	}

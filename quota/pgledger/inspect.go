@@ -33,8 +33,10 @@ func (l *Ledger) Inspect(ctx context.Context) (f Facts, err error) {
 	var clock int64
 	err = l.with(ctx, l.timeout, false, func(ctx context.Context, c *pgxpool.Conn) error {
 		began := time.Now()
-		err := c.QueryRow(ctx, `SELECT current_setting('server_version_num')::integer, current_setting('server_version'), pg_is_in_recovery(),
-			current_setting('fsync'), current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), `+serverClock, pgx.QueryExecModeExec).
+		err := c.QueryRow(ctx,
+			`SELECT current_setting('server_version_num')::integer, current_setting('server_version'), pg_is_in_recovery(),
+			current_setting('fsync'), current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), `+
+				serverClock, pgx.QueryExecModeExec).
 			Scan(&f.Version, &f.Name, &f.Replica, &f.Fsync, &f.SynchronousCommit, &f.Standbys, &clock)
 		f.RoundTrip = time.Since(began)
 		f.ClockAhead = protocol.Time(clock).Sub(began.Add(f.RoundTrip / 2))

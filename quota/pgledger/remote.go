@@ -26,9 +26,11 @@ func (l *Ledger) State(ctx context.Context, name string, writers []string) (shar
 	var here bool
 	err := l.with(ctx, l.timeout, false, func(ctx context.Context, c *pgxpool.Conn) error {
 		return c.QueryRow(ctx, l.sql(`WITH a AS (SELECT * FROM {schema}.accounts WHERE name = $1)
-			SELECT {clock}, coalesce(a.generation, 0), coalesce(a.born, 0), coalesce(a.hosts, '[]'), coalesce({schema}.lost(a.id), ''),
+			SELECT {clock}, coalesce(a.generation, 0), coalesce(a.born, 0), coalesce(a.hosts, '[]'),
+				coalesce({schema}.lost(a.id), ''),
 				coalesce(a.timeline = {timeline} AND a.system = (SELECT system_identifier::text FROM pg_control_system()), false),
-				coalesce((SELECT json_object_agg(w.name, w.number) FROM {schema}.writers w WHERE w.account = a.id AND w.name = ANY ($2)), '{}')
+				coalesce((SELECT json_object_agg(w.name, w.number) FROM {schema}.writers w WHERE w.account = a.id
+					AND w.name = ANY ($2)), '{}')
 			FROM (VALUES (1)) one LEFT JOIN a ON true`), l.mode(), name, writers).
 			Scan(&now, &s.Generation, &born, &s.Hosts, &lost, &here, &s.Written)
 	})

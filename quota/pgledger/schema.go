@@ -33,7 +33,8 @@ func version() int { return 1 + len(steps) }
 func (l *Ledger) findVersion(ctx context.Context, c *pgxpool.Conn) error {
 	found, err := l.schemaVersion(ctx, c)
 	if err == nil && found < version() {
-		return saying(quota.ErrUnavailable, "schema %s is of version %d: the next take or post brings it to version %d", l.schema, found, version())
+		return saying(quota.ErrUnavailable, "schema %s is of version %d: the next take or post brings it to version %d",
+			l.schema, found, version())
 	}
 	return err
 }
@@ -45,9 +46,11 @@ func (l *Ledger) schemaVersion(ctx context.Context, c *pgxpool.Conn) (found int,
 	case is(err, noSchema, noTable):
 		return 0, errAbsent
 	case err == nil && found > version():
-		return 0, saying(quota.ErrNewer, "schema %s is of version %d, this program knows version %d: update this program", l.schema, found, version())
+		return 0, saying(quota.ErrNewer, "schema %s is of version %d, this program knows version %d: update this program",
+			l.schema, found, version())
 	case errors.Is(err, pgx.ErrNoRows) || err == nil && found < 1:
-		return 0, saying(quota.ErrCorrupt, "schema %s is of version %d, which no program wrote: ALTER SCHEMA %s RENAME TO damaged, then ingest quota rebuild", l.schema, found, l.sql("{schema}"))
+		return 0, saying(quota.ErrCorrupt, "schema %s is of version %d, which no program wrote: "+
+			"ALTER SCHEMA %s RENAME TO damaged, then ingest quota rebuild", l.schema, found, l.sql("{schema}"))
 	}
 	return found, err
 }
@@ -90,6 +93,7 @@ func functions() string {
     IF pg_is_in_recovery() THEN -- the rows that it reads change under it here, lock or not
         RAISE read_only_sql_transaction USING MESSAGE = 'cannot take during recovery';
     END IF;`)
-	look := strings.NewReplacer("{function}", "look_{version}", "{volatility}", "STABLE", "{writes}", "false", "{lock}", "")
+	look := strings.NewReplacer("{function}", "look_{version}", "{volatility}", "STABLE",
+		"{writes}", "false", "{lock}", "")
 	return take.Replace(takeSQL) + look.Replace(takeSQL)
 }

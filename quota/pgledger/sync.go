@@ -122,10 +122,12 @@ func (t *transaction) keepWriters(ctx context.Context, writers map[string]shared
 	}
 	err := t.exec(ctx, `INSERT INTO {schema}.writers (account, name, number, nonce, heard)
 		SELECT $1, w, n, m, $2 FROM unnest($3::text[], $4::bigint[], $5::bigint[]) u (w, n, m)
-		ON CONFLICT (account, name) DO UPDATE SET number = excluded.number, nonce = excluded.nonce, heard = excluded.heard, answer = NULL`,
+		ON CONFLICT (account, name) DO UPDATE
+			SET number = excluded.number, nonce = excluded.nonce, heard = excluded.heard, answer = NULL`,
 		t.account.id, t.now, names, numbers, nonces)
 	if err == nil {
-		err = t.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1 AND heard < $2", t.account.id, t.now-t.account.horizon)
+		err = t.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1 AND heard < $2", t.account.id,
+			t.now-t.account.horizon)
 	}
 	return cmp.Or(err, t.each(ctx, countWriters))
 }
@@ -135,7 +137,8 @@ func (t *transaction) raised(ctx context.Context) (map[string][]sharedledger.Rai
 	found := map[string][]sharedledger.Raised{}
 	var name string
 	var all []sharedledger.Raised
-	_, err := pgx.ForEachRow(t.rows(ctx, "SELECT p.name, r.snapshots FROM {schema}.raised r JOIN {schema}.pools p ON p.id = r.pool WHERE p.account = $1", t.account.id),
+	_, err := pgx.ForEachRow(t.rows(ctx, "SELECT p.name, r.snapshots FROM {schema}.raised r "+
+		"JOIN {schema}.pools p ON p.id = r.pool WHERE p.account = $1", t.account.id),
 		[]any{&name, &all}, func() error {
 			found[name], all = all, nil
 			return nil
@@ -147,7 +150,8 @@ func (t *transaction) raised(ctx context.Context) (map[string][]sharedledger.Rai
 func (t *transaction) keepRaised(ctx context.Context, p *pool, raised []sharedledger.Raised) error {
 	text, err := json.Marshal(raised)
 	if err == nil {
-		err = t.exec(ctx, "INSERT INTO {schema}.raised VALUES ($1, $2) ON CONFLICT (pool) DO UPDATE SET snapshots = excluded.snapshots", p.id, string(text))
+		err = t.exec(ctx, "INSERT INTO {schema}.raised VALUES ($1, $2) ON CONFLICT (pool) "+
+			"DO UPDATE SET snapshots = excluded.snapshots", p.id, string(text))
 	}
 	return err
 }

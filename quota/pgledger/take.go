@@ -47,7 +47,8 @@ func charges(a quota.Ask) bool {
 	return !a.Peek && slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Amount > 0 })
 }
 
-func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operation, writes bool) (quota.Decision, error) {
+func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operation,
+	writes bool) (quota.Decision, error) {
 	if err := sharedledger.CheckAsk(a); err != nil {
 		return quota.Decision{}, err
 	}
@@ -57,7 +58,8 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operatio
 	}
 	var answer []int64
 	err := l.with(ctx, l.timeout, writes, func(ctx context.Context, c *pgxpool.Conn) error {
-		return c.QueryRow(ctx, l.sql("SELECT {schema}."+function+"_{version}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)"),
+		return c.QueryRow(ctx, l.sql("SELECT {schema}."+function+
+			"_{version}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)"),
 			append([]any{l.mode()}, takeArgs(a, op)...)...).Scan(&answer)
 	})
 	if errors.Is(err, errAbsent) {
@@ -102,7 +104,8 @@ func takeArgs(a quota.Ask, op sharedledger.Operation) []any {
 	}
 	precision, offset := micros.Steps(a)
 	return []any{
-		a.Account, a.ClockGap().Microseconds(), micros.Asked(a), micros.Of(a.Horizon), precision, offset, micros.Of(a.Grace), days,
+		a.Account, a.ClockGap().Microseconds(), micros.Asked(a), micros.Of(a.Horizon), precision,
+		offset, micros.Of(a.Grace), days,
 		string(a.Who.Purpose), a.Who.Region, a.Who.Method, a.Who.Client, pools, amounts, windows, reach, ceilings,
 		op.Writer, op.Number, op.Nonce, int64(op.Generation), op.Written,
 	}
@@ -168,13 +171,15 @@ func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 	case codeSynced:
 		return saying(sharedledger.ErrSynced, "number %d", n)
 	case codeClocks:
-		return &quotaError{quota.ClockError(protocol.Sprintf("postgres: its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
+		return &quotaError{quota.ClockError(protocol.Sprintf("postgres: its clock says %s, "+
+			"this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
 			protocol.Time(n), protocol.Time(answer[2]), quota.MaxClockGap))}
 	case codeDays:
 		if err := a.Check(protocol.Time(n)); err != nil {
 			return err
 		}
-		return &quotaError{quota.ClockError(protocol.Sprintf("postgres: its clock says %s, outside the days that were sent", protocol.Time(n)))}
+		return &quotaError{
+			quota.ClockError(protocol.Sprintf("postgres: its clock says %s, outside the days that were sent", protocol.Time(n)))}
 	case codeMoved:
 		return errMoved
 	case codeShort:

@@ -29,7 +29,8 @@ type account struct {
 }
 
 // in calls do in one transaction that holds the account's lock.
-func (l *Ledger) in(ctx context.Context, timeout time.Duration, name string, do func(context.Context, *transaction) error) error {
+func (l *Ledger) in(ctx context.Context, timeout time.Duration, name string,
+	do func(context.Context, *transaction) error) error {
 	if err := quota.CheckAccount(name); err != nil {
 		return err
 	}
@@ -64,15 +65,18 @@ func (t *transaction) begin(ctx context.Context) error {
 		return err
 	}
 	a := &t.account
-	return t.row(ctx, `SELECT {clock}, coalesce(a.id, 0), coalesce(a.horizon, 0), coalesce(a.generation, 0), coalesce(a.pools, 0),
+	return t.row(ctx,
+		`SELECT {clock}, coalesce(a.id, 0), coalesce(a.horizon, 0), coalesce(a.generation, 0), coalesce(a.pools, 0),
 			coalesce(a.timeline = {timeline} AND a.system = (SELECT system_identifier::text FROM pg_control_system()), false)
-		FROM (VALUES (1)) one LEFT JOIN {schema}.accounts a ON a.name = $1`, a.name).Scan(&t.now, &a.id, &a.horizon, &a.generation, &a.pools, &a.here)
+		FROM (VALUES (1)) one LEFT JOIN {schema}.accounts a ON a.name = $1`, a.name).Scan(&t.now,
+		&a.id, &a.horizon, &a.generation, &a.pools, &a.here)
 }
 
 // ensure creates the account's row, or updates its horizon and time of use.
 func (t *transaction) ensure(ctx context.Context, horizon int64) error {
 	return t.row(ctx, `INSERT INTO {schema}.accounts AS a (name, horizon, touched) VALUES ($1, $2, $3)
-		ON CONFLICT (name) DO UPDATE SET horizon = greatest(a.horizon, excluded.horizon), touched = greatest(a.touched, excluded.touched)
+		ON CONFLICT (name) DO UPDATE
+			SET horizon = greatest(a.horizon, excluded.horizon), touched = greatest(a.touched, excluded.touched)
 		RETURNING id, horizon`, t.account.name, horizon, t.now).Scan(&t.account.id, &t.account.horizon)
 }
 
@@ -98,7 +102,9 @@ func (t *transaction) pools(ctx context.Context) (map[string]*pool, error) {
 	var name string
 	var p pool
 	var drain []int64
-	_, err := pgx.ForEachRow(t.rows(ctx, `SELECT name, id, total, number, length, newest, ARRAY[drained_until, drained_used, drained_by, drained_at, drained_probe]
+	_, err := pgx.ForEachRow(t.rows(ctx,
+		`SELECT name, id, total, number, length, newest,
+			ARRAY[drained_until, drained_used, drained_by, drained_at, drained_probe]
 		FROM {schema}.pools WHERE account = $1`, t.account.id),
 		[]any{&name, &p.id, &p.total, &p.number, &p.length, &p.newest, &drain}, func() error {
 			p.drain = micros.ReadDrain(inTurn(drain))

@@ -46,7 +46,7 @@ func (s *Ledger) checkBreaker(ctx context.Context, hasFallback bool) error {
 
 // probe asks whether the remote answers. A caller with a fallback waits at most ShortWait; a later call then gets the
 // answer.
-func (s *Ledger) probe(ctx context.Context, hasFallback bool) (err error, answered bool) { //nolint:revive // may be both
+func (s *Ledger) probe(ctx context.Context, hasFallback bool) (err error, answered bool) { //nolint:revive // both
 	if s.probing == nil {
 		c := make(chan error, 1)
 		s.probing = c

@@ -142,7 +142,8 @@ func (s *Ledger) seemsFull(a quota.Ask) bool {
 	return slices.ContainsFunc(a.Charges, func(c quota.Charge) bool {
 		seen := s.state.snapshot(c.Pool)
 		return c.Amount > 0 && (seen.Drain.Holds(s.Now()) || slices.ContainsFunc(seen.Windows, func(w WindowUsage) bool {
-			return slices.ContainsFunc(c.Bounds, func(b quota.Bound) bool { return b.Window == w.Window && w.Used+c.Amount > b.Ceiling })
+			return slices.ContainsFunc(c.Bounds,
+				func(b quota.Bound) bool { return b.Window == w.Window && w.Used+c.Amount > b.Ceiling })
 		}))
 	})
 }
@@ -155,7 +156,7 @@ func (s *Ledger) begin(ctx context.Context, row Row, at time.Time) (Row, error) 
 	if row.State == RowAsked {
 		row.At = s.state.afterSnapshots(at)
 	}
-	s.notes.Now, s.notes.Forget = s.state.trustedNow(s.Now()), 2*s.horizon // a snapshot may be a horizon old, and count rows of a horizon before
+	s.notes.Now, s.notes.Forget = s.state.trustedNow(s.Now()), 2*s.horizon // a snapshot a horizon old counts as far back
 	id, state, err := s.Journal.Begin(ctx, row, s.notes)
 	if err != nil {
 		return row, fmt.Errorf("write the journal: %w", err)
@@ -211,7 +212,8 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row, again bool) 
 	if err != nil {
 		return quota.Decision{}, err
 	}
-	op := Operation{Generation: s.state.Generation, Writer: s.writer, Number: row.Number, Nonce: row.Nonce, Written: s.written}
+	op := Operation{Generation: s.state.Generation, Writer: s.writer, Number: row.Number,
+		Nonce: row.Nonce, Written: s.written}
 	if row.ID == 0 { // nothing is to be charged
 		op.Number, op.Nonce = s.number+1, 0
 	}
@@ -265,7 +267,8 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 	} else if row.ID != 0 {
 		_ = s.flush(context.WithoutCancel(ctx)) // the next write tries again
 	}
-	if row.ID != 0 && s.doubt == row.ID && !errors.Is(err, quota.ErrInDoubt) { // of several asks, one may have been carried out
+	// of several asks, one may have been carried out
+	if row.ID != 0 && s.doubt == row.ID && !errors.Is(err, quota.ErrInDoubt) {
 		return fmt.Errorf("%w: %w", err, quota.ErrInDoubt)
 	}
 	return err
@@ -275,7 +278,8 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 // charge.
 func (s *Ledger) observe(a quota.Ask, d quota.Decision, charges bool) (changed bool) {
 	for i, p := range d.Pools {
-		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain, Entries: max(p.Entries, s.entriesSeen(p.Pool))}
+		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain,
+			Entries: max(p.Entries, s.entriesSeen(p.Pool))}
 		if p.LastDrain.By == quota.ByUnknown {
 			u.Drain = p.LastDrain // known again since then, if it is over
 		}
@@ -299,8 +303,8 @@ func (s *Ledger) entriesSeen(pool string) int64 {
 }
 
 // checkSeen returns ErrLost for an answer with fewer entries of a pool than an earlier one of the same generation, or
-// for one that does not know that a pool's use is unknown: an older copy of the remote is back, or a part of the account
-// is gone. So losses are noticed without having written anything.
+// for one that does not know that a pool's use is unknown: an older copy of the remote is back, or a part of the
+// account is gone. So losses are noticed without having written anything.
 func (s *Ledger) checkSeen(d quota.Decision) error {
 	for _, p := range d.Pools {
 		if seen := s.entriesSeen(p.Pool); p.Entries < seen {

@@ -211,8 +211,8 @@ func (t *transaction) enterElsewhere(acc *account, a quota.Ask, now time.Time, r
 	return err
 }
 
-// raise enters the missing part of a snapshot, for each window, the shortest first, at the latest time that the snapshot
-// allows, and its drain.
+// raise enters the missing part of a snapshot, for each window, the shortest first, at the latest time that the
+// snapshot allows, and its drain.
 func (t *transaction) raise(acc *account, a quota.Ask, u sharedledger.UsageSnapshot, now time.Time) error {
 	slices.SortFunc(u.Windows, func(a, b sharedledger.WindowUsage) int { return b.Start.Compare(a.Start) })
 	seen := u.At
@@ -220,7 +220,8 @@ func (t *transaction) raise(acc *account, a quota.Ask, u sharedledger.UsageSnaps
 		seen = now
 	}
 	at := seen
-	if err := t.ensureRows(acc, quota.Ask{Account: a.Account, Horizon: a.Horizon, Charges: []quota.Charge{{Pool: u.Pool}}}); err != nil {
+	if err := t.ensureRows(acc,
+		quota.Ask{Account: a.Account, Horizon: a.Horizon, Charges: []quota.Charge{{Pool: u.Pool}}}); err != nil {
 		return err
 	}
 	p := acc.pool(u.Pool)
@@ -252,7 +253,8 @@ func (t *transaction) raise(acc *account, a quota.Ask, u sharedledger.UsageSnaps
 
 // countedBy returns how much of the log the snapshot had counted since a time: the journal's rows, and unattributed
 // charges.
-func (t *transaction) countedBy(account string, p *pool, u sharedledger.UsageSnapshot, seen time.Time) (since func(time.Time) int64, err error) {
+func (t *transaction) countedBy(account string, p *pool, u sharedledger.UsageSnapshot,
+	seen time.Time) (since func(time.Time) int64, err error) {
 	oldest := seen
 	for _, w := range u.Windows {
 		oldest = w.Start // the windows are sorted
@@ -264,7 +266,8 @@ func (t *transaction) countedBy(account string, p *pool, u sharedledger.UsageSna
 	rows = slices.DeleteFunc(rows, func(r sharedledger.Row) bool {
 		return !r.CountedAt(u.At, u.Generation) || r.Who == sharedledger.Unattributed
 	})
-	unattributed, err := list(t, sqlUnattributed, []any{p.id, sharedledger.Unattributed.Purpose, seen.UnixMicro()}, func(r *sql.Rows) (e entry, err error) { return e, r.Scan(&e.at, &e.amount) })
+	unattributed, err := list(t, sqlUnattributed, []any{p.id, sharedledger.Unattributed.Purpose, seen.UnixMicro()},
+		func(r *sql.Rows) (e entry, err error) { return e, r.Scan(&e.at, &e.amount) })
 	return func(start time.Time) (sum int64) {
 		for _, r := range rows {
 			if !r.At.Before(start) {

@@ -44,7 +44,8 @@ func (l *Ledger) State(ctx context.Context, account string) (s sharedledger.Jour
 }
 
 // Begin implements sharedledger.Journal: one transaction.
-func (l *Ledger) Begin(ctx context.Context, row sharedledger.Row, n sharedledger.Notes) (id int64, s sharedledger.JournalState, err error) {
+func (l *Ledger) Begin(ctx context.Context, row sharedledger.Row,
+	n sharedledger.Notes) (id int64, s sharedledger.JournalState, err error) {
 	if err := checkRow(row); err != nil {
 		return 0, sharedledger.JournalState{}, err
 	}
@@ -77,7 +78,8 @@ func (l *Ledger) Note(ctx context.Context, account string, n sharedledger.Notes)
 }
 
 // Rows implements sharedledger.Journal. It waits for no writer.
-func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed bool) (out []sharedledger.Row, err error) {
+func (l *Ledger) Rows(ctx context.Context, account string, since time.Time,
+	owed bool) (out []sharedledger.Row, err error) {
 	err = l.read(ctx, func(t *transaction) error {
 		if owed {
 			out, err = t.operations(sqlRowsOwed, account)
@@ -112,7 +114,8 @@ func (l *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.E
 }
 
 // Allow implements sharedledger.Journal: one transaction.
-func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (id int64, err error) {
+func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row,
+	budgets []quota.EmergencyBudget) (id int64, err error) {
 	if err := checkRow(row); err != nil {
 		return 0, err
 	}
@@ -151,7 +154,8 @@ func (l *Ledger) RefundEmergency(ctx context.Context, account string, row int64)
 }
 
 // Left implements quota.EmergencyAccount and sharedledger.Journal. It waits for no writer.
-func (l *Ledger) Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) (left []int64, err error) {
+func (l *Ledger) Left(ctx context.Context, account string, at time.Time,
+	budgets []quota.EmergencyBudget) (left []int64, err error) {
 	err = l.read(ctx, func(t *transaction) error {
 		left, err = t.left(account, at, budgets)
 		return err
@@ -173,7 +177,8 @@ func checkRow(row sharedledger.Row) error {
 func (t *transaction) journal(account string) (s sharedledger.JournalState, err error) {
 	var until int64
 	var lastError, snapshots, hosts string
-	err = t.row(sqlJournal, []any{account, t.ledger.Now().UnixMicro()}, &t.writes, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &lastError, &snapshots, &hosts, &s.Owed, &s.HasWritten)
+	err = t.row(sqlJournal, []any{account, t.ledger.Now().UnixMicro()}, &t.writes, &s.HostID,
+		&s.Generation, &until, &s.Breaker.Failures, &lastError, &snapshots, &hosts, &s.Owed, &s.HasWritten)
 	if err != nil {
 		return s, err
 	}
@@ -233,7 +238,8 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 	}
 	hosts, _ := json.Marshal(append([]string{}, s.Hosts...)) // it never fails
 	t.text, t.snapshots = string(snapshots), clone(s.Snapshots)
-	return s, t.run(sqlKeepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, writeWhy(s.Breaker), t.text, string(hosts))
+	return s, t.run(sqlKeepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures,
+		writeWhy(s.Breaker), t.text, string(hosts))
 }
 
 // why is the column of that name: the last error of the ledger, with the known facts about its server.

@@ -23,7 +23,8 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 		return 0, err
 	}
 	amounts, _ := json.Marshal(row.Amounts) // it never fails
-	_, id, err = t.change(sqlBegin, row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(), spender, string(amounts), row.State, row.Emergency)
+	_, id, err = t.change(sqlBegin, row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(),
+		spender, string(amounts), row.State, row.Emergency)
 	return id, err
 }
 
@@ -73,7 +74,8 @@ func (t *transaction) operations(from, account string, args ...any) ([]sharedled
 		r.Account = account
 		var at, spender int64
 		var amounts, spans string
-		if err := rows.Scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency, &spans); err != nil {
+		if err := rows.Scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State,
+			&r.Emergency, &spans); err != nil {
 			return r, err
 		}
 		var known bool
@@ -81,7 +83,8 @@ func (t *transaction) operations(from, account string, args ...any) ([]sharedled
 			return r, &DamagedError{t.ledger.path, fmt.Errorf("the synced part of operation %d: %w", r.ID, err)}
 		}
 		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowUnused {
-			return r, &DamagedError{t.ledger.path, fmt.Errorf("operation %d has spender %d and state %d", r.ID, spender, r.State)}
+			return r, &DamagedError{t.ledger.path,
+				fmt.Errorf("operation %d has spender %d and state %d", r.ID, spender, r.State)}
 		}
 		r.At = protocol.Time(at)
 		r.Amounts, err = t.cost(amounts)
@@ -91,12 +94,13 @@ func (t *transaction) operations(from, account string, args ...any) ([]sharedled
 
 // written returns each writer's newest operation that the ledger elsewhere has.
 func (t *transaction) written(account string) ([]sharedledger.LastWrite, error) {
-	return list(t, sqlWritten, []any{account, sharedledger.MaxWritten}, func(rows *sql.Rows) (w sharedledger.LastWrite, err error) {
-		var at int64
-		err = rows.Scan(&w.Writer, &w.Number, &at)
-		w.At = protocol.Time(at)
-		return w, err
-	})
+	return list(t, sqlWritten, []any{account, sharedledger.MaxWritten},
+		func(rows *sql.Rows) (w sharedledger.LastWrite, err error) {
+			var at int64
+			err = rows.Scan(&w.Writer, &w.Number, &at)
+			w.At = protocol.Time(at)
+			return w, err
+		})
 }
 
 // Spenders returns all who have ever spent through this file, in no order. It waits for no writer.

@@ -218,7 +218,8 @@ func (t *transaction) account(name string) (*account, error) {
 	err := t.read(sqlAccount, []any{name}, func(rows *sql.Rows) error {
 		p := &pool{}
 		var drainedUntil, drainedAt int64
-		err := rows.Scan(&t.writes, &a.id, &a.horizon, &a.owed, &p.id, &p.name, &drainedUntil, &p.drain.Used, &p.drain.By, &drainedAt, &p.drain.Probe, &p.carried,
+		err := rows.Scan(&t.writes, &a.id, &a.horizon, &a.owed, &p.id, &p.name, &drainedUntil,
+			&p.drain.Used, &p.drain.By, &drainedAt, &p.drain.Probe, &p.carried,
 			&p.newest.at, &p.newest.number, &p.total, &p.newest.amount, &p.newest.spender)
 		p.drain.Until, p.drain.At = timeOrZero(drainedUntil), timeOrZero(drainedAt)
 		a.pools[p.name] = p

@@ -116,7 +116,8 @@ func checkSettings(ctx context.Context, db *sql.DB, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, connectFor) // else each address, with TLS and without, three times
 	defer cancel()
 	var set bool
-	err := db.QueryRowContext(ctx, `SELECT current_setting('search_path') = ? AND current_setting('jit') = 'off'`, path).Scan(&set)
+	err := db.QueryRowContext(ctx, `SELECT current_setting('search_path') = ? AND current_setting('jit') = 'off'`,
+		path).Scan(&set)
 	if err == nil && !set {
 		err = errPooled
 	}
@@ -126,7 +127,8 @@ func checkSettings(ctx context.Context, db *sql.DB, path string) error {
 // planned are the settings of connections that read. Each search is planned for its own words: a generic plan reads
 // all videos until enough match. Postgres's default cost of a random page, for spinning disks, would choose that even
 // for rare words.
-var planned = map[string]string{"plan_cache_mode": "force_custom_plan", "random_page_cost": "1.1", "lock_timeout": milliseconds(readFor)}
+var planned = map[string]string{"plan_cache_mode": "force_custom_plan", "random_page_cost": "1.1",
+	"lock_timeout": milliseconds(readFor)}
 
 // walked are the settings of the connection that writes. It finds each row by an index, as SQLite does: a cached plan
 // from when the tables were small would read them whole.
@@ -193,7 +195,8 @@ func migrate(ctx context.Context, db *sql.DB, schema string) error {
 		}
 	}
 	if _, err := tx.ExecContext(ctx, `
-		INSERT INTO meta (name, value) VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, strconv.Itoa(SchemaVersion())); err != nil {
+		INSERT INTO meta (name, value) VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+		strconv.Itoa(SchemaVersion())); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -209,10 +212,12 @@ func version(ctx context.Context, q interface {
 	var there bool
 	var closed string // the schema, if this user may not use it
 	err := q.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NOT NULL,
-		coalesce((SELECT nspname FROM pg_namespace WHERE nspname = current_setting('search_path') AND NOT has_schema_privilege(oid, 'USAGE')), '')`).
+		coalesce((SELECT nspname FROM pg_namespace WHERE nspname = current_setting('search_path')
+			AND NOT has_schema_privilege(oid, 'USAGE')), '')`).
 		Scan(&there, &closed)
 	if closed != "" {
-		return 0, fmt.Errorf("permission denied for schema %[1]s: its owner lets this user in with GRANT USAGE ON SCHEMA %[1]s and GRANT SELECT ON ALL TABLES IN SCHEMA %[1]s",
+		return 0, fmt.Errorf("permission denied for schema %[1]s: "+
+			"its owner lets this user in with GRANT USAGE ON SCHEMA %[1]s and GRANT SELECT ON ALL TABLES IN SCHEMA %[1]s",
 			pgx.Identifier{closed}.Sanitize())
 	}
 	if err != nil || !there {
@@ -237,7 +242,8 @@ func checkVersion(ctx context.Context, tx *sql.Tx, path string) error {
 func serverClock(ctx context.Context, db *sql.DB) (time.Time, error) {
 	var micros int64
 	var standby bool
-	err := db.QueryRowContext(ctx, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'").
+	err := db.QueryRowContext(ctx, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, "+
+		"pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'").
 		Scan(&micros, &standby)
 	if err == nil && standby {
 		err = ingest.ErrNoWrites

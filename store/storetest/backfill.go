@@ -15,7 +15,8 @@ import (
 
 // Plan returns a backfill of kind videos, as a person makes one at noon.
 func Plan(name string) ingest.Backfill {
-	return ingest.Backfill{Kind: ingest.BackfillVideos, Spec: ingest.BackfillSpec{IDs: name}, Table: "classic", Created: noon}
+	return ingest.Backfill{Kind: ingest.BackfillVideos, Spec: ingest.BackfillSpec{IDs: name},
+		Table: "classic", Created: noon}
 }
 
 // Numbered yields n pieces of 50 ids each: "k00007" has "i0000350" to "i0000399".
@@ -45,7 +46,8 @@ func Of(pieces ...ingest.Piece) iter.Seq2[ingest.Piece, error] {
 }
 
 // AddBackfill adds a backfill that is not there yet.
-func AddBackfill(t testing.TB, s *store.Store, b ingest.Backfill, pieces iter.Seq2[ingest.Piece, error]) ingest.Backfill {
+func AddBackfill(t testing.TB, s *store.Store, b ingest.Backfill,
+	pieces iter.Seq2[ingest.Piece, error]) ingest.Backfill {
 	t.Helper()
 	b, added, err := s.AddBackfill(t.Context(), b, pieces)
 	if err != nil || !added {
@@ -76,19 +78,22 @@ func testABackfillIsKeptAsItWasPlanned(t *testing.T, open Open) {
 	want := ingest.Backfill{
 		Kind: ingest.BackfillSearch, Table: "classic", Created: noon, Wait: true,
 		Spec: ingest.BackfillSpec{
-			Query: ingest.Query{Text: "cats", Region: "DE", After: noon.Add(-time.Hour), Before: noon, NewestFirst: true}, Order: ingest.Oldest,
+			Query: ingest.Query{Text: "cats", Region: "DE", After: noon.Add(-time.Hour), Before: noon, NewestFirst: true},
+			Order: ingest.Oldest,
 		},
 	}
 	b := AddBackfill(t, s, want, Of(ingest.Slice(noon.Add(-time.Hour), noon)))
 	want.ID = "bf-1"
 	for _, name := range []string{b.ID, want.Identity()} {
-		if got := Status(t, s, name); fmt.Sprint(got.Backfill) != fmt.Sprint(want) || got.Pieces[ingest.Due] != 1 || got.Open() != 1 {
+		if got := Status(t, s, name); fmt.Sprint(got.Backfill) != fmt.Sprint(want) ||
+			got.Pieces[ingest.Due] != 1 || got.Open() != 1 {
 			t.Errorf("found by %s: %+v, want %+v", name, got, want)
 		}
 	}
 	slot := Claim(t, s, PiecesOf(b, "a", noon))
 	piece, err := s.Piece(t.Context(), slot.SlotKey)
-	if err != nil || fmt.Sprint(piece) != fmt.Sprint(ingest.Slice(noon.Add(-time.Hour), noon)) || slot.Job != "backfill/bf-1" || slot.Kind != ingest.KindBackfill {
+	if err != nil || fmt.Sprint(piece) != fmt.Sprint(ingest.Slice(noon.Add(-time.Hour), noon)) ||
+		slot.Job != "backfill/bf-1" || slot.Kind != ingest.KindBackfill {
 		t.Errorf("claimed %+v of %+v, %v", slot, piece, err)
 	}
 	if _, err := s.FindBackfill(t.Context(), "bf-2"); !errors.Is(err, store.ErrNoBackfill) {
@@ -102,7 +107,8 @@ func testABackfillIsKeptAsItWasPlanned(t *testing.T, open Open) {
 func testTheSameBackfillIsAddedOnceWhileItIsOpen(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	b := AddBackfill(t, s, Plan("x"), Numbered(1))
-	again, added, err := s.AddBackfill(t.Context(), Plan("x"), func(func(ingest.Piece, error) bool) { t.Error("its pieces are read") })
+	again, added, err := s.AddBackfill(t.Context(), Plan("x"),
+		func(func(ingest.Piece, error) bool) { t.Error("its pieces are read") })
 	if err != nil || added || again.ID != b.ID {
 		t.Errorf("again: %v, %v, %v", again, added, err)
 	}
@@ -129,7 +135,8 @@ func testAnErrorAmongThePiecesAddsNothing(t *testing.T, open Open) {
 		}, broken.Error()},
 		{Of(ingest.Piece{Key: "a"}, ingest.Piece{Key: "a"}), `two pieces are called "a"`},
 	} {
-		if _, added, err := s.AddBackfill(t.Context(), Plan("x"), c.pieces); added || err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, added, err := s.AddBackfill(t.Context(), Plan("x"), c.pieces); added || err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("added %v, %v; want %s", added, err, c.want)
 		}
 	}
@@ -188,7 +195,8 @@ func testTheScheduleNeverSeesAPiece(t *testing.T, open Open) {
 		t.Errorf("known are %v, %v", newest, err)
 	}
 	WantStates(t, s, "US 12:00 claimed")
-	if got := states(t, s, store.SlotFilter{Job: b.Job()}); !slices.Equal(got, []string{"k00000 12:00 stopped", "k00001 12:00 due", "k00002 12:00 due"}) {
+	if got := states(t, s, store.SlotFilter{Job: b.Job()}); !slices.Equal(got,
+		[]string{"k00000 12:00 stopped", "k00001 12:00 due", "k00002 12:00 due"}) {
 		t.Errorf("by its job: %q", got)
 	}
 	if got := Claim(t, s, PiecesOf(b, "a", clock.now())); got.Key != "k00000" {

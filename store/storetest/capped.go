@@ -30,7 +30,8 @@ func testAResultSaysThatMoreMatchThanAreLookedAt(t *testing.T, open Open) {
 		p.Videos = append(p.Videos, v)
 	}
 	Chart(t, s, "US", noon, pages...)
-	for text, capped := range map[string]bool{"busy": true, "quiet": false, "half*": true, "halfone": false, "busy quiet": false, "busy half*": true, "tag:busy": true, "channel:busy": false} {
+	for text, capped := range map[string]bool{"busy": true, "quiet": false, "half*": true,
+		"halfone": false, "busy quiet": false, "busy half*": true, "tag:busy": true, "channel:busy": false} {
 		if r, err := s.Search(t.Context(), store.SearchQuery{Text: text}); err != nil || r.Capped != capped {
 			t.Errorf("%s: capped %v, %v", text, r.Capped, err)
 		}

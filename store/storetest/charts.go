@@ -46,16 +46,19 @@ func testAChartIsTheNewestCompleteOne(t *testing.T, open Open) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(c.Items) != 1 || c.Items[0].Video.ID != tt.want || !c.Slot.Equal(tt.slot) || c.Job != "chart" || c.FetchedAt.IsZero() {
+			if len(c.Items) != 1 || c.Items[0].Video.ID != tt.want || !c.Slot.Equal(tt.slot) || c.Job != "chart" ||
+				c.FetchedAt.IsZero() {
 				t.Errorf("got %+v", c)
 			}
 		})
 	}
-	if tops, err := s.TopTitles(t.Context(), []string{"US", "GB", "FR"}); err != nil || !maps.Equal(tops, map[string]string{"US": "B", "GB": "D"}) {
+	if tops, err := s.TopTitles(t.Context(), []string{"US", "GB", "FR"}); err != nil ||
+		!maps.Equal(tops, map[string]string{"US": "B", "GB": "D"}) {
 		t.Errorf("the first titles are %v, %v", tops, err)
 	}
 	for region, when := range map[ingest.Region]time.Time{"FR": {}, "US": at(-1)} {
-		if _, err := s.Chart(t.Context(), region, when, true); !errors.Is(err, store.ErrNoChart) || !strings.Contains(err.Error(), string(region)) {
+		if _, err := s.Chart(t.Context(), region, when, true); !errors.Is(err, store.ErrNoChart) ||
+			!strings.Contains(err.Error(), string(region)) {
 			t.Errorf("%s: %v, want ErrNoChart", region, err)
 		}
 		had, err := s.Charted(t.Context(), ingest.Series{Job: "chart", Key: string(region)})
@@ -94,11 +97,13 @@ func testAShortChartIsKeptAndIsNoWholeOne(t *testing.T, open Open) {
 			t.Errorf("hour %d, %d videos: %s, want %s", h, step.videos, got, step.want)
 		}
 	}
-	if c, err := s.Chart(t.Context(), "US", at(3), true); err != nil || !c.Slot.Equal(at(3)) || !c.Partial || len(c.Items) != 2 {
+	if c, err := s.Chart(t.Context(), "US", at(3), true); err != nil || !c.Slot.Equal(at(3)) ||
+		!c.Partial || len(c.Items) != 2 {
 		t.Errorf("the short chart, asked for: %+v, %v", c, err)
 	}
 	Chart(t, s, "GB", at(7), Page())
-	if _, err := s.Chart(t.Context(), "GB", time.Time{}, false); !errors.Is(err, store.ErrNoChart) || !strings.Contains(err.Error(), "came back empty") {
+	if _, err := s.Chart(t.Context(), "GB", time.Time{}, false); !errors.Is(err, store.ErrNoChart) ||
+		!strings.Contains(err.Error(), "came back empty") {
 		t.Errorf("a region whose charts are all empty: %v", err)
 	}
 }
@@ -118,7 +123,8 @@ func wholeChart(t *testing.T, s *store.Store, now time.Time) string {
 	}
 	short, is := l.Short[us]
 	if is != l.Done[us].Short() || !c.Slot.Equal(l.Whole(us).DueAt) || !c.ShortSince.Equal(short.Since.DueAt) {
-		t.Errorf("the newest slot is %+v, the series %+v; the chart is of %v, short since %v", l.Done[us], short, c.Slot, c.ShortSince)
+		t.Errorf("the newest slot is %+v, the series %+v; the chart is of %v, short since %v",
+			l.Done[us], short, c.Slot, c.ShortSince)
 	}
 	said := fmt.Sprint("whole ", int(c.Slot.Sub(noon).Hours()))
 	if is {

@@ -25,7 +25,8 @@ var allEvents = map[string][]ingest.EventName{"all": ingest.EventNames}
 
 // teller claims the next event of a hook, as the process owner.
 func teller(hook, owner string, now time.Time) ingest.HookClaim {
-	return ingest.HookClaim{Name: hook, Owner: owner, Now: now, Lease: time.Minute, Died: func(owner string) bool { return strings.HasPrefix(owner, "dead") }}
+	return ingest.HookClaim{Name: hook, Owner: owner, Now: now, Lease: time.Minute,
+		Died: func(owner string) bool { return strings.HasPrefix(owner, "dead") }}
 }
 
 // nextEvent is the next event of a hook; one without a name if there is none now.
@@ -97,12 +98,14 @@ func testAChartTellsWhatHasChanged(t *testing.T, open Open) {
 		if c.Before != nil {
 			before = c.Before.Sub(noon).String()
 		}
-		got = append(got, fmt.Sprintf("%s %s %s %v before %s videos %d short %t entered%s left%s rose%s", e.Name, c.Job, c.Region, c.DueAt.Sub(noon), before,
+		got = append(got, fmt.Sprintf("%s %s %s %v before %s videos %d short %t entered%s left%s rose%s",
+			e.Name, c.Job, c.Region, c.DueAt.Sub(noon), before,
 			c.Videos, c.Short != "", places(c.Entered), places(c.Left), places(c.Rose)))
 	}
 	want := []string{
 		"chart.saved chart US 0s before none videos 30 short false entered left rose",
-		"chart.saved chart US 1h0m0s before 0s videos 30 short false entered new/New <b>/Kanal 2<0 left v28/Video 28/Kanal 0<29 rose v29/Video 29/Kanal 1<30",
+		"chart.saved chart US 1h0m0s before 0s videos 30 short false entered new/New <b>/Kanal " +
+			"2<0 left v28/Video 28/Kanal 0<29 rose v29/Video 29/Kanal 1<30",
 		"chart.saved chart US 2h0m0s before 1h0m0s videos 0 short true entered left rose",
 		"chart.saved chart US 3h0m0s before 1h0m0s videos 30 short false entered left rose",
 	}
@@ -159,7 +162,8 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 		t.Error("tried again too early")
 	}
 	states, err := hookStates(t, s)
-	if h := states["all"]; err != nil || h.Tries != 1 || h.Why != "it answered 500" || h.Waiting != 3 || !h.Failing.Equal(clock.now()) {
+	if h := states["all"]; err != nil || h.Tries != 1 || h.Why != "it answered 500" || h.Waiting != 3 ||
+		!h.Failing.Equal(clock.now()) {
 		t.Errorf("the state is %+v, %v", h, err)
 	}
 	c := teller("all", "dead", clock.move(time.Minute))
@@ -167,13 +171,15 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 		t.Errorf("after the pause event %d", again.ID)
 	}
 	c = teller("all", "c", clock.now()) // the process of the lease is known to have died
-	if told := tellAll(t, s, c); len(told) != 3 || told[0].ID != first.ID || !slices.IsSortedFunc(told, func(a, b ingest.Event) int { return int(a.ID - b.ID) }) {
+	if told := tellAll(t, s, c); len(told) != 3 || told[0].ID != first.ID ||
+		!slices.IsSortedFunc(told, func(a, b ingest.Event) int { return int(a.ID - b.ID) }) {
 		t.Errorf("then told %v", told)
 	}
 	if told := tellAll(t, s, teller("quota", "c", clock.now())); len(told) > 0 {
 		t.Errorf("a hook for quota is told %q", eventNames(told))
 	}
-	if states, err = hookStates(t, s); err != nil || states["all"].Failing != (time.Time{}) || states["all"].Waiting+states["quota"].Waiting != 0 {
+	if states, err = hookStates(t, s); err != nil || states["all"].Failing != (time.Time{}) ||
+		states["all"].Waiting+states["quota"].Waiting != 0 {
 		t.Errorf("at the end %+v, %v", states, err)
 	}
 	s.SetHooks(map[string][]ingest.EventName{"all": ingest.EventNames, "late": ingest.EventNames})
@@ -228,9 +234,11 @@ func testABackfillTellsItsEndOnce(t *testing.T, open Open) {
 		if err := json.Unmarshal(e.Data, &end); err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, fmt.Sprintf("%s %t %t %s %t %v", e.Name, end.ID == b.ID, end.ID == cancelled.ID, end.Kind, end.Cancelled, end.Pieces))
+		got = append(got, fmt.Sprintf("%s %t %t %s %t %v", e.Name, end.ID == b.ID, end.ID == cancelled.ID,
+			end.Kind, end.Cancelled, end.Pieces))
 	}
-	if want := []string{"backfill.ended true false videos false map[done:2]", "backfill.ended false true videos true map[skipped:3]"}; !slices.Equal(got, want) {
+	if want := []string{"backfill.ended true false videos false map[done:2]",
+		"backfill.ended false true videos true map[skipped:3]"}; !slices.Equal(got, want) {
 		t.Errorf("told %q, want %q", got, want)
 	}
 }
@@ -238,7 +246,8 @@ func testABackfillTellsItsEndOnce(t *testing.T, open Open) {
 func testASituationIsToldWhenItBeginsAndEnds(t *testing.T, open Open) {
 	s, clock := hooked(t, open, allEvents)
 	stale := func(key string) ingest.Situation {
-		return ingest.Situation{Key: key, Begun: ingest.SeriesStale, Ended: ingest.SeriesFresh, Data: map[string]string{"region": key}, After: map[string]string{"region": key}}
+		return ingest.Situation{Key: key, Begun: ingest.SeriesStale, Ended: ingest.SeriesFresh,
+			Data: map[string]string{"region": key}, After: map[string]string{"region": key}}
 	}
 	full := ingest.Situation{Key: "units 80", Begun: ingest.QuotaThreshold, Data: map[string]int{"percent": 80}}
 	note := func(domain string, at time.Time, now ...ingest.Situation) {
@@ -260,7 +269,8 @@ func testASituationIsToldWhenItBeginsAndEnds(t *testing.T, open Open) {
 		got = append(got, fmt.Sprint(e.Name, " ", string(e.Data)))
 	}
 	want := []string{
-		`series.stale {"region":"US"}`, `quota.threshold {"percent":80}`, `series.stale {"region":"DE"}`, `series.fresh {"region":"US"}`, `quota.threshold {"percent":80}`,
+		`series.stale {"region":"US"}`, `quota.threshold {"percent":80}`, `series.stale {"region":"DE"}`,
+		`series.fresh {"region":"US"}`, `quota.threshold {"percent":80}`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -272,7 +282,8 @@ func testAWatchedChannelTellsEachUploadOnce(t *testing.T, open Open) {
 	clock.move(time.Minute)
 	due := ingest.Slot{SlotKey: ingest.SlotKey{Job: "creators", DueAt: noon}, Kind: ingest.KindUploads, State: ingest.Due}
 	AddDue(t, s, due)
-	slot := Enqueue(t, s, Claim(t, s, ingest.Claim{Owner: "a", Now: clock.now(), Lease: time.Minute, Series: map[ingest.Series]bool{due.Series(): true}}), "x", "y", "gone")
+	slot := Enqueue(t, s, Claim(t, s, ingest.Claim{Owner: "a", Now: clock.now(), Lease: time.Minute,
+		Series: map[ingest.Series]bool{due.Series(): true}}), "x", "y", "gone")
 	Finish(t, s, SaveFound(t, s, slot, []string{"x", "y", "gone"}, "x", "y"), ingest.Done, "")
 	var got []string
 	for _, e := range tellAll(t, s, teller("all", "a", clock.now())) {

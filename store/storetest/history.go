@@ -48,12 +48,13 @@ func testOfSeveralChartsOfARegionOneIsMeant(t *testing.T, open Open) {
 	}
 	chartOf(t, s, "chart", "US", noon.Add(-minutes(30)), Titled("c", "C"))
 	for query, want := range map[store.ChartQuery]string{
-		{Region: "US"}:                              "chart c",
-		{Region: "US", Job: "music"}:                "music m",
-		{Region: "US", Job: "gaming"}:               "gaming g",
-		{Region: "DE"}:                              "music d",
-		{Region: "DE", Job: "gaming"}:               `no complete chart of DE by job "gaming" (there are some by music) is stored`,
-		{Region: "US", Job: "music", At: noon}:      `no complete chart of US by job "music" at or before 2026-02-14T12:00:00Z is stored, the oldest is of 2026-02-14T12:01:00Z`,
+		{Region: "US"}:                "chart c",
+		{Region: "US", Job: "music"}:  "music m",
+		{Region: "US", Job: "gaming"}: "gaming g",
+		{Region: "DE"}:                "music d",
+		{Region: "DE", Job: "gaming"}: `no complete chart of DE by job "gaming" (there are some by music) is stored`,
+		{Region: "US", Job: "music", At: noon}: `no complete chart of US by job "music" at or before ` +
+			`2026-02-14T12:00:00Z is stored, the oldest is of 2026-02-14T12:01:00Z`,
 		{Region: "FR", Job: "music", Partial: true}: `no chart of FR by job "music" is stored`,
 	} {
 		if got := find(query); got != want {
@@ -78,7 +79,8 @@ func testOnlyCompleteChartsAreKeptToChooseFrom(t *testing.T, open Open) {
 	chartOf(t, s, "chart", "US", noon.Add(minutes(600)), Titled("f", "F"))
 	clock.move(2 * time.Hour)
 	kept, err := s.KeptCharts(t.Context(), "US", "chart")
-	if want := []time.Time{noon, noon.Add(minutes(30)), noon.Add(minutes(60))}; err != nil || !slices.EqualFunc(kept, want, time.Time.Equal) {
+	if want := []time.Time{noon, noon.Add(minutes(30)), noon.Add(minutes(60))}; err != nil ||
+		!slices.EqualFunc(kept, want, time.Time.Equal) {
 		t.Errorf("%v, %v, want %v", kept, err, want)
 	}
 }
@@ -111,7 +113,8 @@ func testAHistoryIsAVideosPath(t *testing.T, open Open) {
 		}
 		var parts []string
 		for _, at := range h.Sightings {
-			parts = append(parts, fmt.Sprintf("%s+%.0f #%d %s %s", at.Region, at.Slot.Sub(noon).Minutes(), at.Rank, shown(at.Views), shown(at.Gained)))
+			parts = append(parts, fmt.Sprintf("%s+%.0f #%d %s %s", at.Region, at.Slot.Sub(noon).Minutes(),
+				at.Rank, shown(at.Views), shown(at.Gained)))
 		}
 		return strings.Join(parts, "; ")
 	}

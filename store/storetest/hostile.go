@@ -18,13 +18,20 @@ func HostileQueries() []string {
 		fmt.Fprintf(&numbered, "word%d* -wo%d* ", i%40, i)
 	}
 	return []string{
-		many(10_000, `"`), many(10_000, `" `), many(5_000, `"a`), many(1_000, "term "), many(1_000, "wo* "), many(1_000, `"the wo"* `), many(1_000, "-wo* "),
-		numbered.String(), "\x00", "a\x00b", many(10_000, "\x00"), many(10_000, "\xff"), `"*`, `*"`, "*", "**", "-", "--", "- -", "-*", `-"`, `-""`,
-		`channel:""`, `channel:"`, "channel:*", "tag:", "tag::", "channel:tag:x", "title:word01", "title : word01", "{title channel} : x", "- title : x",
-		"NEAR(the word01, 2)", "the AND word01", "the OR", "NOT the", "the NOT NOT word01", "^the", "(the", "the)", "((((", many(5_000, "("), "the + word01",
-		"the; DROP TABLE videos", `'; --`, `\`, `%`, "?1", ":a", "@a", "$a", many(2_000_000, "! "), many(1_000_000, "a b "), many(1_000_000, "x"),
-		many(300_000, "東"), many(100_000, "e\u0301"), "a" + many(100_000, "\u0301"), many(50_000, "ﷺ"), many(50_000, "👨‍👩‍👧 "), many(1_000, "channel:"), "\u202e-the\u202c", "\u200d", "％", "＂the＂",
-		many(200, "'"), many(200, `\`) + "x", "a & b | !c <-> d", "x:*A", "'a':*ABCD", "word01:B", many(1_000, "<-> "), many(600, "y") + "* " + many(600, "y"),
+		many(10_000, `"`), many(10_000, `" `), many(5_000, `"a`), many(1_000, "term "), many(1_000, "wo* "),
+		many(1_000, `"the wo"* `), many(1_000, "-wo* "),
+		numbered.String(), "\x00", "a\x00b", many(10_000, "\x00"), many(10_000, "\xff"), `"*`,
+		`*"`, "*", "**", "-", "--", "- -", "-*", `-"`, `-""`,
+		`channel:""`, `channel:"`, "channel:*", "tag:", "tag::", "channel:tag:x", "title:word01",
+		"title : word01", "{title channel} : x", "- title : x",
+		"NEAR(the word01, 2)", "the AND word01", "the OR", "NOT the", "the NOT NOT word01", "^the",
+		"(the", "the)", "((((", many(5_000, "("), "the + word01",
+		"the; DROP TABLE videos", `'; --`, `\`, `%`, "?1", ":a", "@a", "$a", many(2_000_000, "! "),
+		many(1_000_000, "a b "), many(1_000_000, "x"),
+		many(300_000, "東"), many(100_000, "e\u0301"), "a" + many(100_000, "\u0301"), many(50_000, "ﷺ"),
+		many(50_000, "👨‍👩‍👧 "), many(1_000, "channel:"), "\u202e-the\u202c", "\u200d", "％", "＂the＂",
+		many(200, "'"), many(200, `\`) + "x", "a & b | !c <-> d", "x:*A", "'a':*ABCD", "word01:B",
+		many(1_000, "<-> "), many(600, "y") + "* " + many(600, "y"),
 	}
 }
 
@@ -56,7 +63,8 @@ func testHostileQueriesAreAnsweredSoon(t *testing.T, open Open) {
 		var videos []ingest.Video
 		for j := range 50 {
 			n := i*50 + j
-			videos = append(videos, Titled(fmt.Sprintf("many%04d", n), fmt.Sprintf("the wo%04da wo%04db wo%04dc wo%04dd wo%04de", n, n, n, n, n)))
+			videos = append(videos,
+				Titled(fmt.Sprintf("many%04d", n), fmt.Sprintf("the wo%04da wo%04db wo%04dc wo%04dd wo%04de", n, n, n, n, n)))
 		}
 		pages = append(pages, Page(videos...))
 	}
@@ -67,7 +75,8 @@ func testHostileQueriesAreAnsweredSoon(t *testing.T, open Open) {
 		if Raced && len(query) > 10_000 { // the long ones are one goroutine's work, which the detector makes slow
 			continue
 		}
-		for _, q := range []store.SearchQuery{{Text: query}, {Text: "the " + query, Order: store.ByRise}, {Text: query, Region: "US", MinViews: 1}} {
+		for _, q := range []store.SearchQuery{{Text: query}, {Text: "the " + query, Order: store.ByRise},
+			{Text: query, Region: "US", MinViews: 1}} {
 			began := time.Now()
 			r, err := s.Search(t.Context(), q)
 			took := time.Since(began)
@@ -75,7 +84,8 @@ func testHostileQueriesAreAnsweredSoon(t *testing.T, open Open) {
 				slowest, of = took, name
 			}
 			if err != nil || took > soon || (r.Looked == "") != (r.Hint != "") {
-				t.Errorf("%.40q (%d bytes): after %v %.200v, looked for %.80q, hint %q", q.Text, len(q.Text), took, err, r.Looked, r.Hint)
+				t.Errorf("%.40q (%d bytes): after %v %.200v, looked for %.80q, hint %q", q.Text, len(q.Text),
+					took, err, r.Looked, r.Hint)
 			}
 		}
 	}

@@ -33,7 +33,8 @@ func testNothingIsKeptBeyondTwentyNineDays(t *testing.T, open Open) {
 	if c, err := s.Chart(t.Context(), "US", time.Time{}, false); err != nil || len(c.Items) != 1 {
 		t.Errorf("the chart that stays has %d places, %v", len(c.Items), err)
 	}
-	if kept, err := s.Kept(t.Context()); err != nil || !kept.Oldest.Equal(noon.Add(time.Second)) || kept.Videos != 1 || kept.Charts != 1 {
+	if kept, err := s.Kept(t.Context()); err != nil || !kept.Oldest.Equal(noon.Add(time.Second)) ||
+		kept.Videos != 1 || kept.Charts != 1 {
 		t.Errorf("kept is %+v, %v", kept, err)
 	}
 }
@@ -85,7 +86,8 @@ func testAPageIsWholeOrNotThere(t *testing.T, open Open) {
 func testHostileTextHurtsNoPage(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	videos := []ingest.Video{
-		Titled("quote", `it's "quoted" \ 'twice'; DROP TABLE videos; --`), Titled("nul", "a\x00b"), Titled("marks", "?1 $1 :a @b %s {}"),
+		Titled("quote", `it's "quoted" \ 'twice'; DROP TABLE videos; --`), Titled("nul", "a\x00b"),
+		Titled("marks", "?1 $1 :a @b %s {}"),
 		Titled("invalid", "caf\xe9"), Titled("plain", "ordinary"), Titled("id\x00nul", "odd id"), Titled("id\xff", "odd id"),
 	}
 	videos[0].Tags = []string{"a\x00b", `"[]`, "\xff"}

@@ -35,19 +35,28 @@ type asking struct {
 // askings returns the queries of people who remember these videos.
 func (r Recorded) askings() []asking {
 	return []asking{
-		{"two longest", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(strings.Fields(v.Title)) }, 97, 98, true},
-		{"two longest, bare", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(bareWords(v.Title)) }, 97, 98, true},
-		{"two longest, small", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(bareWords(strings.ToLower(v.Title))) }, 97, 98, true},
-		{"two longest, capitals", func(_ *rand.Rand, v ingest.Video) string { return strings.ToUpper(twoLongest(bareWords(v.Title))) }, 97, 98, true},
-		{"accents stripped", func(_ *rand.Rand, v ingest.Video) string { return unaccented(twoLongest(bareWords(v.Title))) }, 97, 98, true},
+		{"two longest", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(strings.Fields(v.Title)) },
+			97, 98, true},
+		{"two longest, bare", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(bareWords(v.Title)) },
+			97, 98, true},
+		{"two longest, small",
+			func(_ *rand.Rand, v ingest.Video) string { return twoLongest(bareWords(strings.ToLower(v.Title))) }, 97, 98, true},
+		{"two longest, capitals",
+			func(_ *rand.Rand, v ingest.Video) string { return strings.ToUpper(twoLongest(bareWords(v.Title))) }, 97, 98, true},
+		{"accents stripped", func(_ *rand.Rand, v ingest.Video) string { return unaccented(twoLongest(bareWords(v.Title))) },
+			97, 98, true},
 		{"first three", func(_ *rand.Rand, v ingest.Video) string { return joined(bareWords(v.Title), 0, 3) }, 99, 99, true},
 		{"last two", func(_ *rand.Rand, v ingest.Video) string {
 			words := bareWords(v.Title)
 			return joined(words, len(words)-2, len(words))
 		}, 96, 98, true},
-		{"a typo in two words", func(rng *rand.Rand, v ingest.Video) string { return typo(rng, twoLongest(bareWords(v.Title))) }, 89, 93, false},
-		{"word and prefix", func(rng *rand.Rand, v ingest.Video) string { return wordAndPrefix(rng, bareWords(v.Title)) }, 85, 92, false},
-		{"last word cut", func(rng *rand.Rand, v ingest.Video) string { return cutAnywhere(rng, joined(bareWords(v.Title), 0, 2)) }, 84, 92, false},
+		{"a typo in two words",
+			func(rng *rand.Rand, v ingest.Video) string { return typo(rng, twoLongest(bareWords(v.Title))) }, 89, 93, false},
+		{"word and prefix", func(rng *rand.Rand, v ingest.Video) string { return wordAndPrefix(rng, bareWords(v.Title)) },
+			85, 92, false},
+		{"last word cut", func(rng *rand.Rand, v ingest.Video) string {
+			return cutAnywhere(rng, joined(bareWords(v.Title), 0, 2))
+		}, 84, 92, false},
 		{"joined", func(rng *rand.Rand, v ingest.Video) string { return joinTwo(rng, bareWords(v.Title)) }, 89, 95, false},
 		{"split", func(rng *rand.Rand, v ingest.Video) string { return splitOne(rng, bareWords(v.Title)) }, 89, 95, false},
 		{"plural off", func(_ *rand.Rand, v ingest.Video) string { return pluralOff(bareWords(v.Title)) }, 84, 91, false},
@@ -192,7 +201,8 @@ func (r Recorded) channelAndWord(_ *rand.Rand, v ingest.Video) string {
 	words := bareWords(v.Title)
 	slices.SortStableFunc(words, func(a, b string) int { return letters(b) - letters(a) })
 	for _, w := range words {
-		if word := text.Normalize(w); word != "" && r.usedBy[[2]string{v.ChannelID, word}] == 1 && text.Normalize(v.Channel) != "" {
+		if word := text.Normalize(w); word != "" && r.usedBy[[2]string{v.ChannelID, word}] == 1 &&
+			text.Normalize(v.Channel) != "" {
 			return v.Channel + " " + w
 		}
 	}
@@ -225,7 +235,8 @@ func (f *found) count(met bool, alike, first int) {
 }
 
 func (f found) add(g found) found {
-	return found{f.asked + g.asked, f.met + g.met, f.likely + g.likely, f.clearAsked + g.clearAsked, f.clearMet + g.clearMet}
+	return found{f.asked + g.asked, f.met + g.met, f.likely + g.likely, f.clearAsked + g.clearAsked,
+		f.clearMet + g.clearMet}
 }
 
 // spare is by how many points the result may be below likely: other videos with the words come first if more watched.
@@ -233,7 +244,8 @@ const spare = 3
 
 // short says that less was found than the percentage, or than likely, beyond chance.
 func (f found) short(percent float64) bool {
-	return Unlucky(f.clearMet, f.clearAsked, percent/100) || Unlucky(f.met, f.asked, min(percent/100, f.likely/float64(max(f.asked, 1))-spare/100.0))
+	return Unlucky(f.clearMet, f.clearAsked, percent/100) ||
+		Unlucky(f.met, f.asked, min(percent/100, f.likely/float64(max(f.asked, 1))-spare/100.0))
 }
 
 // Unlucky says that so few successes would occur in less than one sample of a million if the true share were the
@@ -272,7 +284,8 @@ func testAFewMissesMayBeChance(t *testing.T, _ Open) {
 
 func (f found) String() string {
 	percent := func(n, asked int) float64 { return 100 * float64(n) / float64(max(asked, 1)) }
-	return fmt.Sprintf("%.1f (likely %.1f, clear %.1f)", percent(f.met, f.asked), 100*f.likely/float64(max(f.asked, 1)), percent(f.clearMet, f.clearAsked))
+	return fmt.Sprintf("%.1f (likely %.1f, clear %.1f)", percent(f.met, f.asked), 100*f.likely/float64(max(f.asked, 1)),
+		percent(f.clearMet, f.clearAsked))
 }
 
 // knownItem draws its samples by two seeds: 1, and another in each run. KNOWN_ITEM_SEEDS names others, KNOWN_ITEM_EACH
@@ -283,7 +296,8 @@ func (r Recorded) knownItem(t *testing.T, each int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("KNOWN_ITEM_SEEDS=%q KNOWN_ITEM_EACH=%d: percent found among the first 5, and among the first 20 of a region", strings.Join(seeds, " "), each)
+	t.Logf("KNOWN_ITEM_SEEDS=%q KNOWN_ITEM_EACH=%d: percent found among the first 5, and among the first 20 of a region",
+		strings.Join(seeds, " "), each)
 	for _, s := range r.askings() {
 		all := tally{}
 		for _, region := range RealRegions {
@@ -293,10 +307,12 @@ func (r Recorded) knownItem(t *testing.T, each int) {
 			}
 			all = tally{all.five.add(one.five), all.twenty.add(one.twenty)}
 			if one.five.short(s.five) || one.twenty.short(s.twenty) {
-				t.Errorf("%s in %s: %v and %v of %d, want %.0f and %.0f %%", s.name, region, one.five, one.twenty, one.five.asked, s.five, s.twenty)
+				t.Errorf("%s in %s: %v and %v of %d, want %.0f and %.0f %%", s.name, region, one.five,
+					one.twenty, one.five.asked, s.five, s.twenty)
 			}
 		}
-		line := fmt.Sprintf("%-22s want %3.0f/%3.0f: %v, %v of %d", s.name, s.five, s.twenty, all.five, all.twenty, all.five.asked)
+		line := fmt.Sprintf("%-22s want %3.0f/%3.0f: %v, %v of %d", s.name, s.five, s.twenty,
+			all.five, all.twenty, all.five.asked)
 		if t.Log(line); all.five.short(s.five) || all.twenty.short(s.twenty) {
 			t.Error(line)
 		}

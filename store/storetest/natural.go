@@ -136,12 +136,14 @@ func (r Recorded) naturalQueries(t *testing.T) {
 				}
 			}
 			share /= float64(max(len(got.Items), 1))
-			t.Logf("%s %-20s %4d match, views percentile of the first ten %.2f, of the ten most viewed %2.0f", region, query, len(all), share, overlap)
+			t.Logf("%s %-20s %4d match, views percentile of the first ten %.2f, of the ten most viewed %2.0f",
+				region, query, len(all), share, overlap)
 			shares, overlaps, queries = shares+share, overlaps+overlap, queries+1
 			most += 1 - 4.5/float64(len(all)-1)
 		}
 	}
-	t.Logf("%.0f queries: mean views percentile %.3f of %.3f (want 0.78 of that), of the ten most viewed %.2f (want 4)", queries, shares/queries, most/queries, overlaps/queries)
+	t.Logf("%.0f queries: mean views percentile %.3f of %.3f (want 0.78 of that), of the ten most viewed %.2f (want 4)",
+		queries, shares/queries, most/queries, overlaps/queries)
 	if queries == 0 || shares < 0.78*most || overlaps/queries < 4 {
 		t.Errorf("below the wanted share")
 	}

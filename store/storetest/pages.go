@@ -65,7 +65,8 @@ func testTheSlotIsWrittenWithThePage(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	AddDue(t, s, Due("US", noon))
 	slot := Claim(t, s, By("a", noon))
-	slot.Pages, slot.Units, slot.Token, slot.TokenAt, slot.State = 1, 1, "CAUQAA", clock.move(time.Second+time.Microsecond), ingest.Done
+	slot.Pages, slot.Units, slot.Token, slot.TokenAt, slot.State = 1, 1, "CAUQAA",
+		clock.move(time.Second+time.Microsecond), ingest.Done
 	slot, err := s.SavePage(t.Context(), slot, Page(Titled("a", "A")))
 	if err != nil {
 		t.Fatal(err)

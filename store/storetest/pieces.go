@@ -50,9 +50,11 @@ func testUploadsOfAllChannelsAreLookedUpTogether(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	slot := func(key string, at time.Time) ingest.Slot {
 		t.Helper()
-		due := ingest.Slot{SlotKey: ingest.SlotKey{Job: "creators", Key: key, DueAt: at}, Kind: ingest.KindUploads, State: ingest.Due}
+		due := ingest.Slot{SlotKey: ingest.SlotKey{Job: "creators", Key: key, DueAt: at},
+			Kind: ingest.KindUploads, State: ingest.Due}
 		AddDue(t, s, due)
-		return Claim(t, s, ingest.Claim{Owner: "a", Now: clock.now(), Lease: time.Minute, Series: map[ingest.Series]bool{due.Series(): true}})
+		return Claim(t, s, ingest.Claim{Owner: "a", Now: clock.now(), Lease: time.Minute,
+			Series: map[ingest.Series]bool{due.Series(): true}})
 	}
 	clock.move(time.Minute)
 	one, two, still := slot("UC1", noon), slot("UC2", noon), slot("UC3", noon)
@@ -78,8 +80,8 @@ func testUploadsOfAllChannelsAreLookedUpTogether(t *testing.T, open Open) {
 	}
 }
 
-// The counts of a watch list are kept as a chart's placements, once for each video, and its history and the order by rise
-// have them. An id that was looked up in vain is not queued again within a day.
+// The counts of a watch list are kept as a chart's placements, once for each video, and its history and the order by
+// rise have them. An id that was looked up in vain is not queued again within a day.
 func testTheCountsOfAWatchListAreKept(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	count := func(at time.Time, views int64) {
@@ -98,7 +100,8 @@ func testTheCountsOfAWatchListAreKept(t *testing.T, open Open) {
 		for range 2 { // the second brings nothing new
 			var err error
 			slot.Pages++
-			if slot, err = s.SaveCounts(t.Context(), slot, []string{"y", "x", "none"}, []ingest.Counts{{ID: "y", Views: &views}, {ID: "x"}}); err != nil {
+			if slot, err = s.SaveCounts(t.Context(), slot, []string{"y", "x", "none"},
+				[]ingest.Counts{{ID: "y", Views: &views}, {ID: "x"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -107,14 +110,16 @@ func testTheCountsOfAWatchListAreKept(t *testing.T, open Open) {
 	count(noon, 100)
 	count(noon.Add(time.Hour), 150)
 	h, err := s.History(t.Context(), store.HistoryQuery{VideoID: "y"})
-	if err != nil || len(h.Sightings) != 2 || h.Sightings[1].Rank != 1 || h.Sightings[1].Gained == nil || *h.Sightings[1].Gained != 50 || h.Sightings[1].Region != "" {
+	if err != nil || len(h.Sightings) != 2 || h.Sightings[1].Rank != 1 || h.Sightings[1].Gained == nil ||
+		*h.Sightings[1].Gained != 50 || h.Sightings[1].Region != "" {
 		t.Errorf("its history is %+v (%v)", h.Sightings, err)
 	}
 	if charted, err := s.VideosCharted(t.Context(), noon.Add(-time.Hour)); err != nil || len(charted) > 0 {
 		t.Errorf("charted were %v (%v)", charted, err)
 	}
 	Chart(t, s, "US", noon.Add(2*time.Hour), Page(Titled("z", "Z")))
-	if charted, err := s.VideosCharted(t.Context(), noon.Add(-time.Hour)); err != nil || !slices.Equal(charted, []string{"z"}) {
+	if charted, err := s.VideosCharted(t.Context(), noon.Add(-time.Hour)); err != nil ||
+		!slices.Equal(charted, []string{"z"}) {
 		t.Errorf("charted were %v (%v)", charted, err)
 	}
 }
@@ -141,7 +146,8 @@ func testAnIDIsLookedUpOnceHoweverOftenItIsFound(t *testing.T, open Open) {
 		Finish(t, s, slot, ingest.Done, "")
 	}
 	st := Status(t, s, b.ID)
-	if st.Videos != 3 || st.Vanished != 1 || st.Waiting != 0 || st.Known != 4 || st.Open() != 0 || st.Pieces[ingest.Done] != 2 {
+	if st.Videos != 3 || st.Vanished != 1 || st.Waiting != 0 || st.Known != 4 || st.Open() != 0 ||
+		st.Pieces[ingest.Done] != 2 {
 		t.Errorf("%+v", st)
 	}
 	if got := Search(t, s, store.SearchQuery{Text: "about"}); len(got) != 3 {
@@ -173,7 +179,8 @@ func testHalvesAreAddedWithThePageThatWasTooMany(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	b := Hunt(t, s)
 	slot := Claim(t, s, PiecesOf(b, "a", noon))
-	halves := []ingest.Piece{ingest.Slice(noon.Add(-time.Hour), noon.Add(-30*time.Minute)), ingest.Slice(noon.Add(-30*time.Minute), noon)}
+	halves := []ingest.Piece{ingest.Slice(noon.Add(-time.Hour), noon.Add(-30*time.Minute)),
+		ingest.Slice(noon.Add(-30*time.Minute), noon)}
 	for range 2 { // again after a restart
 		slot.Pages++
 		var err error
@@ -185,7 +192,8 @@ func testHalvesAreAddedWithThePageThatWasTooMany(t *testing.T, open Open) {
 	for range 3 {
 		got = append(got, Claim(t, s, PiecesOf(b, "a", noon)).Key)
 	}
-	if want := []string{halves[1].Key, halves[0].Key, "2026-02-14T10:00:00Z/2026-02-14T11:00:00Z"}; !slices.Equal(got, want) {
+	if want := []string{halves[1].Key, halves[0].Key,
+		"2026-02-14T10:00:00Z/2026-02-14T11:00:00Z"}; !slices.Equal(got, want) {
 		t.Errorf("next come %q, want %q", got, want)
 	}
 }
@@ -260,7 +268,8 @@ func testWhatFailedIsTriedAgainWhenAPersonSaysSo(t *testing.T, open Open) {
 	Finish(t, s, Claim(t, s, PiecesOf(b, "a", noon)), ingest.Failed, "the upstream is broken")
 	Finish(t, s, Claim(t, s, PiecesOf(b, "a", noon)), ingest.Done, "")
 	failures, err := s.FailedPieces(t.Context(), b.ID, 0)
-	if want := "[{k00000 i0000000007 refused: no such id} {k00001  the upstream is broken}]"; err != nil || fmt.Sprint(failures) != want {
+	if want := "[{k00000 i0000000007 refused: no such id} {k00001  the upstream is broken}]"; err != nil ||
+		fmt.Sprint(failures) != want {
 		t.Errorf("failed %v, want %v; %v", failures, want, err)
 	}
 	if st := Status(t, s, b.ID); st.GivenUp != 1 || st.Vanished != 0 || st.Pieces[ingest.Failed] != 1 {
@@ -271,7 +280,8 @@ func testWhatFailedIsTriedAgainWhenAPersonSaysSo(t *testing.T, open Open) {
 	}
 	first, second := Claim(t, s, PiecesOf(b, "a", clock.now())), Claim(t, s, PiecesOf(b, "a", clock.now()))
 	ClaimNone(t, s, PiecesOf(b, "a", clock.now()))
-	if got := QueuedIDs(t, s, first); !slices.Equal(got, []string{"i0000000007"}) || second.Key != "k00001" || second.Tries != 1 {
+	if got := QueuedIDs(t, s, first); !slices.Equal(got, []string{"i0000000007"}) ||
+		second.Key != "k00001" || second.Tries != 1 {
 		t.Errorf("again: %q of %s, then %s, try %d", got, first.Key, second.Key, second.Tries)
 	}
 }

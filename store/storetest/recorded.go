@@ -84,7 +84,8 @@ var RealRegions = []string{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
 func RealCharts(t testing.TB, region string) map[string][]ingest.Video {
 	t.Helper()
 	root := "."
-	for _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil && len(root) < 20; _, err = os.Stat(filepath.Join(root, "go.mod")) {
+	for _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil &&
+		len(root) < 20; _, err = os.Stat(filepath.Join(root, "go.mod")) {
 		root = filepath.Join(root, "..")
 	}
 	f, err := os.Open(filepath.Join(root, "..", "shared", "data", "trending", region+".csv.gz"))
@@ -136,7 +137,8 @@ func realVideo(t testing.TB, row map[string]string) ingest.Video {
 	v := ingest.Video{
 		ID: row["video_id"], Title: row["title"], Channel: row["channel_title"], ChannelID: row["channel_id"],
 		Category: row["category_id"], Language: row["default_language"], Thumbnail: row["thumbnail"],
-		PublishedAt: published.UTC(), Duration: time.Duration(*number("duration")) * time.Second, Live: row["is_live"] == "True",
+		PublishedAt: published.UTC(), Duration: time.Duration(*number("duration")) * time.Second,
+		Live:  row["is_live"] == "True",
 		Views: number("views"), Likes: number("likes"), Comments: number("comments"),
 	}
 	if row["tags"] != "" {

@@ -34,7 +34,8 @@ func (c *handClock) move(d time.Duration) time.Time {
 
 // Due returns a due slot of the job "chart".
 func Due(region string, at time.Time) ingest.Slot {
-	return ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: region, DueAt: at}, Kind: ingest.KindChart, State: ingest.Due}
+	return ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: region, DueAt: at},
+		Kind: ingest.KindChart, State: ingest.Due}
 }
 
 // AddDue adds slots.

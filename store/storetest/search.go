@@ -17,10 +17,12 @@ func library(t *testing.T, open Open) (*store.Store, *handClock) {
 	s, clock := newStore(t, open)
 	var videos []ingest.Video
 	for i, title := range []string{
-		"Mühle im Wald", "The Spider-Man Trailer", "東京都の天気", "हिन्दी गाने", "Wald und Wiese, der ganze Film", "Страна чудес", "مدينة القاهرة", "Waldbrand",
+		"Mühle im Wald", "The Spider-Man Trailer", "東京都の天気", "हिन्दी गाने", "Wald und Wiese, der ganze Film",
+		"Страна чудес", "مدينة القاهرة", "Waldbrand",
 	} {
 		v := withViews(Titled(fmt.Sprintf("video%d", i), title), int64(1000-i))
-		v.ChannelID, v.Channel, v.Tags = fmt.Sprint("UC", i%3), []string{"Müller TV", "Kino", "News"}[i%3], []string{"tag" + fmt.Sprint(i), "alle tage"}
+		v.ChannelID, v.Channel, v.Tags = fmt.Sprint("UC", i%3), []string{"Müller TV", "Kino", "News"}[i%3],
+			[]string{"tag" + fmt.Sprint(i), "alle tage"}
 		v.Category, v.PublishedAt = fmt.Sprint(10+i%2), noon.Add(-time.Duration(i)*time.Hour)
 		v.Duration = time.Duration(i) * time.Minute // the first is live
 		videos = append(videos, v)
@@ -35,9 +37,11 @@ func testSearchMeansWhatIsTyped(t *testing.T, open Open) {
 		{"wald", "video0 video4 video7"}, // the last word is a beginning too, and comes last
 		{"muhle", "video0"}, {"MÜHLE", "video0"},
 		{"spider-man", "video1"}, {"spiderman", "video1"}, {`"man trailer"`, "video1"}, {`"trailer man"`, ""},
-		{"東京", "video2"}, {"天気", "video2"}, {"京", "video2"}, {"हिन्दी", "video3"}, {"القاهره", "video6"}, {"страна", "video5"},
+		{"東京", "video2"}, {"天気", "video2"}, {"京", "video2"}, {"हिन्दी", "video3"},
+		{"القاهره", "video6"}, {"страна", "video5"},
 		{"wald -wiese", "video0"}, {"wald*", "video0 video4 video7"}, {`"wald"`, "video0 video4"},
-		{"channel:kino", "video1 video4 video7"}, {"channel:wald", ""}, {`tag:"tag3"`, "video3"}, {"tag:alle -wald", "video1 video2 video3 video5 video6 video7"},
+		{"channel:kino", "video1 video4 video7"}, {"channel:wald", ""}, {`tag:"tag3"`, "video3"},
+		{"tag:alle -wald", "video1 video2 video3 video5 video6 video7"},
 		{"müller", "video0 video3 video6"}, {`"alle tage" wald`, "video0 video4 video7"}, {`"tage müller"`, ""},
 		{"walt", "video0 video4"}, // forgiven
 		{"video3", "video3"}, {"https://youtu.be/video5", "video5"},
@@ -59,7 +63,8 @@ func testSearchMeansWhatIsTyped(t *testing.T, open Open) {
 
 func testFiltersAndOrders(t *testing.T, open Open) {
 	s, _ := library(t, open)
-	Chart(t, s, "DE", noon.Add(time.Minute), Page(withViews(Titled("video4", "Wald und Wiese, der ganze Film"), 5000), Titled("video9", "Wald neu")))
+	Chart(t, s, "DE", noon.Add(time.Minute),
+		Page(withViews(Titled("video4", "Wald und Wiese, der ganze Film"), 5000), Titled("video9", "Wald neu")))
 	Chart(t, s, "DE", noon.Add(2*time.Minute), Page(withViews(Titled("video4", "Wald und Wiese, der ganze Film"), 9000)))
 	for _, c := range []struct {
 		q    store.SearchQuery
@@ -72,7 +77,8 @@ func testFiltersAndOrders(t *testing.T, open Open) {
 		{store.SearchQuery{Order: store.ByViews, Region: "FR"}, ""},
 		{store.SearchQuery{Order: store.ByViews, MinViews: 994}, "video4 video0"},
 		{store.SearchQuery{Order: store.ByViews, Category: "11"}, "video7"},
-		{store.SearchQuery{Order: store.ByViews, Length: ingest.Length{Max: 7 * time.Minute}, Region: "US"}, "video4 video7"}, // video0 is live
+		// video0 is live
+		{store.SearchQuery{Order: store.ByViews, Length: ingest.Length{Max: 7 * time.Minute}, Region: "US"}, "video4 video7"},
 		{store.SearchQuery{Order: store.ByViews, Length: ingest.Length{Max: 7*time.Minute - time.Second}}, "video4 video9"},
 		{store.SearchQuery{Order: store.ByViews, Length: ingest.Length{Min: 7 * time.Minute}}, "video7"},
 		{store.SearchQuery{Order: store.ByViews, SeenSince: noon.Add(time.Minute)}, "video4 video9"},
@@ -109,7 +115,8 @@ func testPagesOfAResultTogetherAreTheWhole(t *testing.T, open Open) {
 				met[h.Video.ID] = true
 			}
 			if q.After = r.Next; pages == 0 { // later arrivals change no later page
-				Chart(t, s, "US", clock.move(time.Minute), Page(withViews(Titled("video001", "common 1"), 1e6), Titled("new"+string(order), "common new")))
+				Chart(t, s, "US", clock.move(time.Minute),
+					Page(withViews(Titled("video001", "common 1"), 1e6), Titled("new"+string(order), "common new")))
 			}
 		}
 		for _, v := range videos {

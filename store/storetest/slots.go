@@ -82,7 +82,8 @@ func testANewDueSlotSupersedesOlderOnes(t *testing.T, open Open) {
 	if !slot.DueAt.Equal(at(10)) {
 		t.Errorf("claimed the slot of %v", slot.DueAt)
 	}
-	if got := states(t, s, store.SlotFilter{Key: "FR"}); !slices.Equal(got, []string{"FR 12:10 claimed", "FR 12:00 skipped"}) {
+	if got := states(t, s, store.SlotFilter{Key: "FR"}); !slices.Equal(got,
+		[]string{"FR 12:10 claimed", "FR 12:00 skipped"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -142,7 +143,8 @@ func testAStoppedSlotKeepsItsReasonUntilItIsClaimedAgain(t *testing.T, open Open
 	s, _ := newStore(t, open)
 	AddDue(t, s, Due("US", noon), Due("GB", noon))
 	for range 2 {
-		slot := Claim(t, s, ingest.Claim{Owner: "a", Now: noon, Lease: time.Minute, Except: map[ingest.SlotKey]bool{Due("GB", noon).SlotKey: true}})
+		slot := Claim(t, s, ingest.Claim{Owner: "a", Now: noon, Lease: time.Minute,
+			Except: map[ingest.SlotKey]bool{Due("GB", noon).SlotKey: true}})
 		slot.RetryAt = noon.Add(time.Hour)
 		Finish(t, s, slot, ingest.Stopped, "units: 6 of 6 used")
 	}
@@ -212,7 +214,8 @@ func testLastIsTheNewestDoneSlotAndTheNewestOutcome(t *testing.T, open Open) {
 		got = append(got, fmt.Sprint(slot.State, " ", series.Key, slot.DueAt.Format(" 15:04")))
 	}
 	slices.Sort(got)
-	if want := []string{"claimed GB 12:00", "done DE 11:00", "done US 12:00", "done US 12:00 ", "due US 13:00", "stopped DE 12:00 units: 6 of 6 used"}; !slices.Equal(got, want) {
+	if want := []string{"claimed GB 12:00", "done DE 11:00", "done US 12:00", "done US 12:00 ",
+		"due US 13:00", "stopped DE 12:00 units: 6 of 6 used"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
