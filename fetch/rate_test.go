@@ -69,7 +69,7 @@ func TestProcessesShareTheRateThatOneWasRefusedFor(t *testing.T) {
 	one.call(time.Minute)
 	*one.now = one.now.Add(time.Second) // while another may not have read the note yet
 	if _, err := other.wait(5 * time.Second); err == nil {
-		t.Error("another process calls before the minute that one was asked to wait")
+		t.Error("a call of another process in the minute of the pause: got no error, want it to wait")
 	} else if e, ok := errors.AsType[*fetch.Error](err); !ok || e.Verdict != fetch.Burst || e.Wait != 59*time.Second {
 		t.Errorf("another process is told %v", err)
 	}
@@ -109,7 +109,7 @@ func TestARefusalThatTeachesNoRateLetsOneGoFirst(t *testing.T) {
 		t.Fatalf("the first call waited %v, %v", waited, err)
 	}
 	if _, err := one.wait(0); err == nil {
-		t.Error("a second call goes before the first was answered")
+		t.Error("a second call while the first has no answer: got no error, want it to wait")
 	}
 	one.Done(t.Context(), *one.now, nil)
 	if waited, err := one.wait(0); err != nil || waited != 0 {

@@ -102,7 +102,7 @@ func TestAForcedChartIsTriedWhileTheUpstreamIsAway(t *testing.T) {
 	b.run.Notes = &notes{`{"slots":2,"next":"2026-02-14T10:20:00Z"}`}
 	b.now = start.Add(time.Hour)
 	if _, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); err == nil {
-		t.Fatal("a run did not wait for the probe")
+		t.Fatal("a run during the probe: got no error, want it to wait until the context ends")
 	}
 	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series, Force: true}); err != nil || len(worked) == 0 || worked[0].State != "done" {
 		t.Errorf("%s, %v", states(worked), err)

@@ -47,7 +47,7 @@ func TestANoFarBelowOurOwnCountIsDoubted(t *testing.T) {
 		t.Fatalf("no probe: %+v", probe)
 	}
 	if got := d.take("videos.list", quota.Scheduled); got.Allowed {
-		t.Error("a second call went while the probe was under way")
+		t.Error("a second call during the probe: got allowed, want refused")
 	}
 	if err := d.Answered(t.Context(), probe); err != nil {
 		t.Fatal(err)

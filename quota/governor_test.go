@@ -235,7 +235,7 @@ func TestDrainLastsUntilTheFirstMidnightAfterTheTake(t *testing.T) {
 			}
 			d.now = d.now.Add(-time.Millisecond)
 			if d.take("videos.list", quota.Scheduled).Allowed {
-				t.Error("open 1 ms early")
+				t.Error("a take 1 ms before the drain ends: got allowed, want refused")
 			}
 			d.now = d.now.Add(time.Millisecond)
 			if next := d.take("videos.list", quota.Scheduled); !next.Allowed {
@@ -306,7 +306,7 @@ func TestDrainByHandLastsUntilTheNextMidnight(t *testing.T) {
 		t.Errorf("until %s", p.DrainedUntil)
 	}
 	if !d.take("videos.list", quota.Scheduled).Allowed {
-		t.Error("units were drained as well")
+		t.Error("videos.list after a drain of the other pool: got refused, want allowed")
 	}
 }
 

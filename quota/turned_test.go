@@ -47,7 +47,7 @@ func TestAClockThatIsAheadOpensNoDayEarly(t *testing.T) {
 					t.Errorf("%s, a clock %v ahead at %s: %v sent before and after the true midnight, limit %d", name, ahead, midnight, sent, limit)
 				}
 				if asked == 0 {
-					t.Error("the provider's clock was never asked")
+					t.Error("calls of the provider's clock: got 0, want at least 1")
 				}
 			}
 		}

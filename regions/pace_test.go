@@ -53,9 +53,9 @@ func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 	}
 	us := ingest.Series{Job: "chart", Key: "US"}
 	if paced.Stale(us, at(10, 0), at(15, 59), 3) || !paced.Stale(us, at(10, 0), at(16, 1), 3) || paced.Ahead(us, at(10, 0), 1) != 2*time.Hour {
-		t.Error("a series is stale after three of the intervals that it has at present")
+		t.Error("at a pace of 2 h and a bound of 3 intervals: want fresh at 15:59, stale at 16:01, and the next chart 2 h ahead")
 	}
 	if free := paced.AtPace(nil); len(free.Due(turn, at(10, 5))) != 3 || free.Next(at(10, 5)) != schedule.Next(at(10, 5)) {
-		t.Error("a job that is not paced is due as ever")
+		t.Error("AtPace(nil): want 3 due slots, and the next time of the schedule itself")
 	}
 }

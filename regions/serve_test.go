@@ -191,7 +191,7 @@ func TestServeNeverOverlapsAndTriggersThatComeMeanwhileAreOne(t *testing.T) {
 		start := time.Now()
 		serving(t, everyday(t, 30*time.Minute), 59*time.Minute+50*time.Second, time.Minute, time.Now, func(context.Context, time.Time) {
 			if running.Add(1) > 1 {
-				t.Error("two calls at once")
+				t.Error("calls under way: got 2 at once, want 1")
 			}
 			calls = append(calls, time.Since(start))
 			if len(calls) == 1 {
@@ -208,7 +208,7 @@ func TestServeNeverOverlapsAndTriggersThatComeMeanwhileAreOne(t *testing.T) {
 }
 
 func TestServeEndsAtOnceWhenItsContextDoes(t *testing.T) {
-	never := func(context.Context, time.Time) { t.Error("called after the end") }
+	never := func(context.Context, time.Time) { t.Error("a call after Serve ended: got one, want none") }
 	t.Run("before it began", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -248,7 +248,7 @@ func TestAPanicOfDoLeavesThroughServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer func() {
 			if recover() != "do" {
-				t.Error("the panic did not reach the caller")
+				t.Error(`recovered by the caller: want the panic "do"`)
 			}
 			time.Sleep(24 * time.Hour)
 		}()
@@ -258,7 +258,7 @@ func TestAPanicOfDoLeavesThroughServe(t *testing.T) {
 				panic("do")
 			}
 			if calls > 3 {
-				t.Error("called after its panic")
+				t.Errorf("calls after a panic at the third: got %d in all, want 3", calls)
 			}
 		})
 	})

@@ -67,7 +67,7 @@ func TestTheTimeOfTheNewestBackupIsKept(t *testing.T) {
 	}
 	began := time.Now().Add(-2 * time.Second) // a file system may round
 	if _, err := s.Backup(t.Context(), s.Path()); err == nil {
-		t.Fatal("it was overwritten")
+		t.Fatal("a backup over the store itself: got no error, want one")
 	}
 	if at, _ := s.LastBackup(t.Context()); !at.IsZero() {
 		t.Errorf("%v, and the one that was tried failed", at)
@@ -104,7 +104,7 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	ctx, cancel := cancelled(t)
 	defer cancel()
 	if _, err := s.Backup(ctx, filepath.Join(dir, "b.db")); err == nil {
-		t.Error("cancelled: no error")
+		t.Error("a backup under a cancelled context: got no error, want one")
 	}
 	if _, err := s.Backup(t.Context(), filepath.Join(dir, "missing", "b.db")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)

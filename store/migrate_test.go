@@ -171,7 +171,7 @@ func TestAMigrationThatFailsLeavesTheStoreAndItsBackup(t *testing.T) {
 		})
 		// A program whose migration works continues with the same store.
 		if s := open(t, dir, &handClock{t: noon}); len(search(t, s, store.SearchQuery{Text: "suden"})) != 1 {
-			t.Error("nothing found")
+			t.Error(`a search for "suden" after the migration: want 1 video`)
 		}
 	}
 }

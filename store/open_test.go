@@ -57,7 +57,7 @@ func TestReadingAStoreThatIsNotThereCreatesNothing(t *testing.T) {
 		t.Errorf("got %v, want fs.ErrNotExist", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("the directory was created")
+		t.Error("a refused open: got a new directory, want none")
 	}
 }
 
@@ -155,7 +155,7 @@ func TestAStoreWithoutAnUpstreamTakesTheFirst(t *testing.T) {
 		}
 	}
 	if _, err := store.Open(t.Context(), dir, store.Options{Upstream: "two.example"}); err == nil {
-		t.Error("a second upstream was accepted")
+		t.Error(`a store opened with upstream "two.example": got no error, want one`)
 	}
 }
 
@@ -166,10 +166,10 @@ func TestARefusedCreationLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := store.Open(t.Context(), filepath.Join(base, "file", "sub"), store.Options{Upstream: upstream}); err == nil {
-			t.Error("no error")
+			t.Error("a directory below a file: got no error, want one")
 		}
 		if _, err := store.Open(t.Context(), filepath.Join(base, "file"), store.Options{Upstream: upstream}); err == nil {
-			t.Error("no error")
+			t.Error("a file as the directory: got no error, want one")
 		}
 		wantEntries(t, base, "file")
 	})
@@ -178,7 +178,7 @@ func TestARefusedCreationLeavesNothing(t *testing.T) {
 		ctx, cancel := cancelled(t)
 		defer cancel()
 		if _, err := store.Open(ctx, filepath.Join(base, "a", "b"), store.Options{Upstream: upstream}); err == nil {
-			t.Error("no error")
+			t.Error("an open under a cancelled context: got no error, want one")
 		}
 		wantEntries(t, base)
 	})

@@ -26,12 +26,12 @@ func TestTheIndexIsLeftAloneWhenNoTextChanged(t *testing.T) {
 	v.Views, v.Likes, v.Category, v.Thumbnail, v.Live, v.Language = count(1e9), nil, "1", "https://other", true, "en"
 	chart(t, s, "US", clock.move(time.Hour), page(v))
 	if index() != before {
-		t.Error("the index was written by an update that changed no text")
+		t.Error("the index after an update of counts: got changed, want unchanged")
 	}
 	v.Tags = []string{"eins", "zwei"}
 	chart(t, s, "US", clock.move(time.Hour), page(v))
 	if index() == before {
-		t.Error("the index was not written by an update that changed text")
+		t.Error("the index after an update of the text: got unchanged, want changed")
 	}
 }
 

@@ -54,7 +54,7 @@ func pages(t *testing.T, s *store.Store, q store.SearchQuery, between func()) []
 		q.After = r.Next
 		between()
 	}
-	t.Fatal("it never ends")
+	t.Fatal("paging: got no last page, want one")
 	return nil
 }
 

@@ -187,7 +187,7 @@ func TestRepairMovesTheReadableRows(t *testing.T) {
 			spoil(t, path, number-1, func(b []byte) { clear(b) })
 			r := repair(t, dir)
 			if len(r.Found) == 0 {
-				t.Error("nothing found")
+				t.Error("Repair of a damaged store: got no findings, want at least 1")
 			}
 			for _, want := range tt.lost {
 				if !strings.Contains(strings.Join(r.Lost, "; "), want) {

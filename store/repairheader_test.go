@@ -138,7 +138,7 @@ func TestAnEmptyFileIsBegunAnewFromItsLog(t *testing.T) {
 			}
 		}
 		if _, err := glance(t, dir); err == nil {
-			t.Error("an empty file is no store")
+			t.Error("a glance at an empty file: got no error, want one")
 		}
 		if _, err := os.Stat(filepath.Join(dir, "ingest.db-wal")); logged != (err == nil) {
 			t.Errorf("the log: %v", err)

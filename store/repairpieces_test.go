@@ -80,7 +80,7 @@ func TestRepairLeavesNoUnworkablePiece(t *testing.T) {
 				t.Errorf("%d rows refer to nothing", bad)
 			}
 			if strings.Contains(tt.sql, "backfills") && scalar[int](t, db, `SELECT sum(units) FROM slots`) != units {
-				t.Error("it forgot what was spent")
+				t.Error("the slots' units after the repair: got another sum, want the one before")
 			}
 			for id, want := range map[string]string{"bf-1": tt.search, "bf-2": tt.ids} {
 				got := "gone"

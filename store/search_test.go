@@ -350,10 +350,10 @@ func TestASearchOfAStoreThatBrokeEnds(t *testing.T) {
 		select {
 		case err := <-ended:
 			if err == nil {
-				t.Error("it found something without its index")
+				t.Error("a search without its index: got no error, want one")
 			}
 		case <-time.After(time.Minute):
-			t.Fatal("it has not ended in a minute")
+			t.Fatal("a search without its index: got no end in a minute, want one")
 		}
 	}
 }

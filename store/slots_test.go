@@ -16,11 +16,11 @@ func TestAddDueLeavesExistingSlotsAlone(t *testing.T) {
 	addDue(t, s, due("US", noon))
 	wantStates(t, s, "US 12:00 failed")
 	if version() {
-		t.Error("it wrote although there was nothing to add")
+		t.Error("adding recorded slots: got a write, want none")
 	}
 	addDue(t, s)
 	if version() {
-		t.Error("it wrote although nothing was given")
+		t.Error("adding no slots: got a write, want none")
 	}
 }
 
@@ -54,7 +54,7 @@ func TestASlotThatLeftTheConfigEndsWithAReason(t *testing.T) {
 	changed := dataVersion(t, s)
 	retire()
 	if changed() {
-		t.Error("it wrote although nothing was left to end")
+		t.Error("retiring again: got a write, want none")
 	}
 	finish(t, s, running, ingest.Due, "interrupted")
 	retire()
@@ -84,7 +84,7 @@ func TestClaimWithNothingDueDoesNotWrite(t *testing.T) {
 	changed := dataVersion(t, s)
 	claimNone(t, s, by("a", noon))
 	if changed() {
-		t.Error("it wrote")
+		t.Error("a claim of nothing: got a write, want none")
 	}
 }
 

@@ -174,7 +174,7 @@ func videoOf(t *testing.T, item any) ingest.Video {
 	}
 	v.PublishedAt = published
 	if textAt(item, "contentDetails.duration") != "" {
-		t.Fatal("the recordings have no durations; compare them here once they do")
+		t.Fatal("the recordings have durations now: compare them here")
 	}
 	if tags, ok := at(item, "snippet.tags").([]any); ok {
 		for _, tag := range tags {

@@ -329,7 +329,7 @@ func TestOnlySuccessesCount(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("the panic was swallowed")
+					t.Error("the handler's panic: got none, want it passed on")
 				}
 			}()
 			s.get(ann)
@@ -391,6 +391,6 @@ func TestWrongConfigsAreRefused(t *testing.T) {
 		}
 	}
 	if _, err := httplimit.New(httplimit.Config{Ledger: l, Routes: []httplimit.Route{{Name: "a", Pattern: "GET /{x"}}}); err == nil {
-		t.Error("a pattern that is none was accepted")
+		t.Error(`the pattern "GET /{x": got no error, want it refused`)
 	}
 }

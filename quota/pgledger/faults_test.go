@@ -154,7 +154,7 @@ func TestReadingMakesNoSchema(t *testing.T) {
 		t.Errorf("%+v", facts)
 	}
 	if n := d.Must(t, "SELECT count(*) FROM pg_namespace WHERE nspname = 'unmade'"); n != "0" {
-		t.Error("the schema is there")
+		t.Error("schemas named unmade: got " + n + ", want 0")
 	}
 }
 

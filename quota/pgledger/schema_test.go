@@ -65,7 +65,7 @@ func TestAStepBringsAnOlderSchemaUpToDate(t *testing.T) {
 		t.Errorf("%d used, want 3 before the step and 4 after", n)
 	}
 	if _, err := before.Take(t.Context(), ask("a", 1, 100, "units")); err == nil {
-		t.Error("the program of before still takes")
+		t.Error("a take by the older program: got no error, want it refused")
 	}
 	if v := d.Must(t, "SELECT version FROM older.ledger"); v != "2" {
 		t.Errorf("version %s", v)

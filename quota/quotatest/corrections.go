@@ -238,7 +238,7 @@ func resets(r *rig) {
 	case errors.Is(err, quota.ErrShared):
 		r.used(11, 11)
 		if d := r.draw(charge("search", 1, b)); d.Allowed {
-			r.Fatal("the reset was refused, and has opened a pool")
+			r.Fatal("a search after a refused reset: got allowed, want the pool closed as before")
 		}
 		return
 	case err != nil:

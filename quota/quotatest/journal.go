@@ -211,7 +211,7 @@ var journalRows = []JournalCase{
 		d.reopened()
 		d.lists(long, true, row)
 		if !d.state().Owed {
-			d.Fatalf("nothing is late")
+			d.Fatalf("a row that waited too long: got nothing owed, want it owed")
 		}
 		row = d.becomes(row, sharedledger.RowSynced, time.Time{})
 		if d.state().Owed {

@@ -14,7 +14,7 @@ var journalNotes = []JournalCase{
 	{"a data directory has one random id", func(d *journalRig) {
 		id := d.state().HostID
 		if id == "" {
-			d.Fatalf("no id")
+			d.Fatalf("the host's id: got none, want one")
 		}
 		d.begins(d.row("a", noon), sharedledger.Notes{})
 		if other, err := d.journal.State(d.Context(), "other"); err != nil || other.HostID != id {
@@ -126,7 +126,7 @@ var journalNotes = []JournalCase{
 		d.lists(long, true)
 		d.lists(long, false)
 		if d.state().Owed {
-			d.Fatalf("void, and owed")
+			d.Fatalf("a void row: got it owed, want it not owed")
 		}
 	}},
 	{"behind an open breaker nothing is begun, but the notes are written", func(d *journalRig) {

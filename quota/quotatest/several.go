@@ -193,7 +193,7 @@ var loss = []Case{
 		r.store.Evict(r)
 		d, err := r.ledger.Take(r.Context(), r.ask(charge("units", 1, r.bounds...)))
 		if err == nil && d.Allowed {
-			r.Fatalf("10 of 10 are used, the state is evicted, and one more is admitted")
+			r.Fatalf("after the state was evicted at 10 of 10 used: got one more allowed, want it refused")
 		}
 	}},
 	{ID: "A7", Name: "one handle's spends another sees", Needs: Another, check: func(r *rig) {

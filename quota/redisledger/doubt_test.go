@@ -208,7 +208,7 @@ func TestMemoryThatEndsInASyncLeavesNoHalf(t *testing.T) {
 		} else {
 			wantDoubt(t, map[string]error{"sync": err}, false, "OOM")
 			if after := dump(t, s); after != before {
-				t.Errorf("half was written")
+				t.Errorf("after a sync that ran out of memory: got %s, want %s", after, before)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func rights(t *testing.T) []string {
 	_, rest, found := strings.Cut(string(source), "ACL SETUSER ingest ")
 	rules, _, end := strings.Cut(rest, "\npackage")
 	if !found || !end {
-		t.Fatal("the package comment has no ACL line")
+		t.Fatal("the package comment: got no ACL line, want one")
 	}
 	return strings.Fields(strings.ReplaceAll(strings.ReplaceAll(rules, "//", ""), ">PASSWORD", ">pw"))
 }

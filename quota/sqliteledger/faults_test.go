@@ -79,7 +79,7 @@ func TestOlderCopyIsRefused(t *testing.T) {
 			}
 			broken(t, err, quota.ErrCorrupt, path, "is an older copy")
 			if data, _ := os.ReadFile(path); !bytes.Equal(data, old) {
-				t.Error("the file was changed")
+				t.Error("the file of an older copy: got changed, want it untouched")
 			}
 			overwrite(t, path, newest)
 			in(func(*testing.T, *sqliteledger.Ledger) {})

@@ -105,7 +105,7 @@ func TestRefusesFilesThatAreNotItsOwn(t *testing.T) {
 				t.Errorf("%v\nwant %q, the path, and %q", err, c.want, c.hint)
 			}
 			if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
-				t.Error("the file was changed")
+				t.Error("the refused file: got changed, want it untouched")
 			}
 		})
 	}
@@ -255,7 +255,7 @@ func TestCancelledCallChangesNothing(t *testing.T) {
 	ctx, cancel := cancelled(t)
 	defer cancel()
 	if _, err := l.Take(ctx, ask("default", 1)); err == nil {
-		t.Error("a cancelled take was carried out")
+		t.Error("a take under a cancelled context: got no error, want one")
 	}
 	if used := take(t, l, ask("default", 0)).Pools[0].Windows[0].Used; used != 1 {
 		t.Errorf("%d used, want 1", used)

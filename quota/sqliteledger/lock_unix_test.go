@@ -131,14 +131,14 @@ func TestCloseDoesNotWaitForTheQueue(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := l.Take(ctx, ask("default", 1)); err == nil {
-		t.Error("a take went past a lock that is held")
+		t.Error("a take while another process holds the lock: got no error, want one")
 	}
 	closed := make(chan error, 1)
 	go func() { closed <- l.Close() }()
 	select {
 	case <-closed:
 	case <-time.After(3 * time.Second):
-		t.Error("Close waits for another process")
+		t.Error("Close: got no end within 3 s, want it not to wait for the other process")
 	}
 	release()
 }

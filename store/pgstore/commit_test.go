@@ -52,7 +52,7 @@ func TestAFrozenWriterIsNotWaitedForForLong(t *testing.T) {
 		t.Errorf("the other waited for %v: %v", took, err)
 	}
 	if err := <-ended; err == nil {
-		t.Error("what was frozen was committed")
+		t.Error("the frozen commit: got no error, want it undone")
 	}
 	t.Logf("the other waited for %v", took)
 }

@@ -48,7 +48,7 @@ func tellAll(t *testing.T, s *store.Store, c ingest.HookClaim) (told []ingest.Ev
 			return told
 		}
 		if told = append(told, e); len(told) > 20_000 {
-			t.Fatal("the same events come again and again")
+			t.Fatal("events: got more than 20,000, want an end")
 		}
 		if err := s.Told(t.Context(), c, e, "", time.Time{}); err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	if early := nextEvent(t, s, b); early.Name != "" {
-		t.Error("tried again too early")
+		t.Error("an event before its retry is due: got " + early.Name + ", want none")
 	}
 	states, err := hookStates(t, s)
 	if h := states["all"]; err != nil || h.Tries != 1 || h.Why != "it answered 500" || h.Waiting != 3 ||
@@ -198,7 +198,7 @@ func testEventsAreBounded(t *testing.T, open Open) {
 			t.Fatalf("day %d: the hook that works was told %d events", i, len(told))
 		}
 		if c := teller("fails", "a", clock.now()); nextEvent(t, s, c).Name == "" {
-			t.Fatal("the other hook has nothing to be told")
+			t.Fatal("the other hook's next event: got none, want one")
 		} else if err := s.Told(t.Context(), c, nextEvent(t, s, c), "exit status 1", clock.now()); err != nil {
 			t.Fatal(err)
 		}

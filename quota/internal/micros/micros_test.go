@@ -32,7 +32,7 @@ func TestTheStepsEqualTruncates(t *testing.T) {
 			}
 		}
 		if precision == 0 && length != 0 {
-			t.Error("no precision has steps")
+			t.Errorf("precision 0: got steps of %v, want 0", length)
 		}
 	}
 }
