@@ -458,7 +458,7 @@ func TestAPoisonousIDIsGivenUpAndTheRestGoesOn(t *testing.T) {
 	}
 }
 
-func TestAnOutageEndsTheRunBeforeItCostsMuchAndFailsNoPieceAtOnce(t *testing.T) {
+func TestAnOutageEndsTheRunEarlyAndFailsNoPieceAtOnce(t *testing.T) {
 	for _, verdict := range []fetch.CallVerdict{fetch.Broken, fetch.Rejected} {
 		d := newDig(t, 400)
 		d.archive.before = func(string) error { return fails(verdict) }

@@ -125,7 +125,7 @@ func TestHungUntilPass(t *testing.T) {
 	wantCount(t, s, "1")
 }
 
-func TestLostRepliesWereCarriedOut(t *testing.T) {
+func TestTakesWithLostRepliesAreCarriedOut(t *testing.T) {
 	for how, name := range map[faulty.Loss]string{faulty.Closed: "closed", faulty.Swallowed: "swallowed", faulty.Torn: "torn"} {
 		t.Run(name, func(t *testing.T) {
 			s, p := behind(t)

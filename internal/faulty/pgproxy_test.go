@@ -75,7 +75,7 @@ func TestPostgresProxyPasses(t *testing.T) {
 	}
 }
 
-func TestPostgresAnswersThatAreLostWereCarriedOut(t *testing.T) {
+func TestPostgresCarriesOutTakesWithLostAnswers(t *testing.T) {
 	d, p := behindPostgres(t)
 	want := 0
 	for how, as := range map[faulty.Loss]string{faulty.Closed: "closed", faulty.Swallowed: "swallowed", faulty.Torn: "torn"} {

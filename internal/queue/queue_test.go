@@ -224,7 +224,7 @@ func threeWorkers(t *testing.T, place string) {
 	}
 }
 
-func TestJobsThatRiverForgetsAreThereAgainAtTheNextReconciliation(t *testing.T) {
+func TestTheNextReconciliationRestoresJobsThatRiverForgets(t *testing.T) {
 	place, slots := newDatabase(t), newTable(40)
 	var emptied sync.Once
 	slots.hold = func(string, ingest.SlotKey) {

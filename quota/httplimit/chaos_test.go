@@ -39,7 +39,7 @@ func surely(all []admission, window time.Duration) (most int) {
 // Two limiters on one Redis are asked as fast as they answer, while the server dies, freezes, is full, and comes back: no
 // client gets more in a window than the policy says, and once all is well each gets its limit again. The default takes
 // three quarters of a minute; SOAK=30m is half an hour.
-func TestLongARedisThatDiesFillsAndComesBackAdmitsNoMoreThanThePolicy(t *testing.T) {
+func TestLongARedisThatDiesAndReturnsAdmitsNoMoreThanItsPolicy(t *testing.T) {
 	const limit, window, clients = 20, 2 * time.Second, 4
 	lasts := 30 * time.Second
 	if soak, err := time.ParseDuration(os.Getenv("SOAK")); err == nil {
