@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// maxTroubles is how many pieces in a row may fail without an id to blame before a run ends, since the next ones
-	// would cost units for nothing too.
+	// maxTroubles pieces in a row may fail without an id to blame. Then the run ends: the next ones would cost units for
+	// nothing too.
 	maxTroubles = 3
-	// maxUnanswered is the limit while calls are expensive and this run has had no answer.
+	// maxUnanswered replaces maxTroubles while calls are expensive and no call of this run was answered.
 	maxUnanswered = 2
 )
 
@@ -76,7 +76,7 @@ func (r *runner) beginRound(ctx context.Context) error {
 	return r.awaitAnswer(ctx)
 }
 
-// addDueOnce adds due slots unless a run that shares the look has just done so.
+// addDueOnce adds due slots unless another run of this process, with the same look, has just added them.
 func (r *runner) addDueOnce(ctx context.Context, look *Look) error {
 	look.mu.Lock()
 	defer look.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // tick is when the n-th slot of a schedule of every half hour is due.
 func tick(n int) time.Time { return noon.Add(time.Duration(n) * 30 * time.Minute) }
 
-// since are the slots that a run adds which finds tick last to be the newest of US, and that tick now has come.
+// since returns the slots that a run adds at tick now, if the newest slot of US is of tick last.
 func since(last, now int) (slots []ingest.Slot) {
 	for n := last + 1; n <= now; n++ {
 		slot := due("US", tick(n))
@@ -62,7 +62,7 @@ func TestMissedTicksInARowAreOneSlot(t *testing.T) {
 		t.Error("recorded ticks added again: got a write, want none")
 	}
 	if got := rows(t, s, store.SlotFilter{Since: tick(5)}); !slices.Equal(got, []string{"6 due", "5 missed"}) {
-		t.Errorf("since tick 5: %q: ticks before that count", got)
+		t.Errorf("rows since tick 5: got %q, want 6 due and 5 missed", got)
 	}
 	between := due("US", tick(2).Add(time.Minute)) // of another schedule, before it changed
 	addDue(t, s, between)
@@ -70,7 +70,7 @@ func TestMissedTicksInARowAreOneSlot(t *testing.T) {
 		t.Errorf("slots at a tick between two others: got %d, want 1", n)
 	}
 	if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
-		t.Errorf("the tables disagree: %v, %v", found, err)
+		t.Errorf("CheckOpen: got %v and error %v, want no finding", found, err)
 	}
 }
 
@@ -124,8 +124,8 @@ func newestTick(t *testing.T, s *store.Store) int {
 	return int(known[ingest.Series{Job: "chart", Key: "US"}].Sub(noon) / (30 * time.Minute))
 }
 
-// Once the clock is right, each tick that was missed while it was ahead comes again, but for the
-// last one, which ends the row of them.
+// A clock that was ahead is set right: every tick missed meanwhile comes again, except the last one, which ends the row
+// of missed slots.
 func TestTicksMissedByAClockThatWasAheadComeAgain(t *testing.T) {
 	s, clock := newStore(t)
 	addDue(t, s, since(-1, 0)...)

@@ -64,7 +64,7 @@ func (a *app) openGateway(ctx context.Context) (*gateway.Room, error) {
 	return r, nil
 }
 
-// newGateway returns a gateway on the open runtime. It knows what its clients must leave for the schedule.
+// newGateway returns a gateway on the open runtime. It keeps the schedule's quota from its clients.
 func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway, error) {
 	c, err := a.gatewayConfig(f.upstream, f.ledger.Tariff)
 	if err != nil {

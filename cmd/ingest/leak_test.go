@@ -29,7 +29,7 @@ func TestLongLookingLeavesNoFileOpen(t *testing.T) {
 				t.Fatalf("%d: %s", code, body)
 			}
 		}
-		time.Sleep(1100 * time.Millisecond) // each serve shows a read value for a second
+		time.Sleep(1100 * time.Millisecond) // serve shows a value that it has read for a second
 		for i, d := range serves {
 			files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.cmd.Process.Pid))
 			if err != nil {

@@ -28,7 +28,7 @@ const schemas = "../../docs/schema"
 
 var update = flag.Bool("update", false, "write the schemas of the documents again")
 
-// words are the values of the types that have only a few.
+// words are the values of the types with few values.
 var words = map[reflect.Type][]any{
 	reflect.TypeFor[ingest.State](): {"", string(ingest.Due), string(ingest.Claimed), string(ingest.Done), string(ingest.Stopped),
 		string(ingest.Failed), string(ingest.Skipped), string(ingest.Missed)},
@@ -44,7 +44,7 @@ func purposes() (of []any) {
 	return of
 }
 
-// TestSchemasMatchTheDocuments, and docs/json.md names each of them.
+// Each document has a schema, which docs/json.md names.
 func TestSchemasMatchTheDocuments(t *testing.T) {
 	listed, err := os.ReadFile("../../docs/json.md")
 	if err != nil {
@@ -88,7 +88,7 @@ func schemaOf(t reflect.Type) map[string]any {
 			of["type"] = []string{is, "null"}
 		}
 		return of
-	case reflect.Interface: // the one of a window: a time or null
+	case reflect.Interface: // a window's only one: a time or null
 		return schemaOf(reflect.TypeFor[*time.Time]())
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": schemaOf(t.Elem())}

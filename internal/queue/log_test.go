@@ -30,16 +30,16 @@ func TestACancelledJobIsNoErrorInTheLog(t *testing.T) {
 	log.Error("job executor: Error completing job", slog.String("err", "tx commit: context canceled"))
 	log.Info("a job is done")
 	if said.Len() > 0 {
-		t.Errorf("the log has %s", &said)
+		t.Errorf("the log of a cancelled job: got %s, want nothing", &said)
 	}
 	log.Error("producer: Error fetching jobs", slog.String("err", "connection refused"))
 	if strings.Count(said.String(), "\n") != 1 {
-		t.Errorf("of a server that is gone the log has %q", &said)
+		t.Errorf("the log of a server that is gone: got %q, want one line", &said)
 	}
 	for range 78 {
 		log.With("service", "producer").Error("producer: Error fetching jobs", slog.String("err", "connection refused"))
 	}
 	if strings.Count(said.String(), "\n") != 1 {
-		t.Errorf("of a server that stays away the log has %q", &said)
+		t.Errorf("the log of a server that stays away: got %q, want one line still", &said)
 	}
 }

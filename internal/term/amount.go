@@ -15,7 +15,7 @@ func Thousands(n int64) string { return amount.Thousands(n) }
 // Amount formats an amount of a quota pool: "32 units", "1 unit", "5 search calls".
 func Amount(n int64, pool string) string { return amount.Of(n, pool) }
 
-// PoolUnit names the unit of that much of a pool: "units", "search calls".
+// PoolUnit names a pool's unit for n of them: "units", "search calls".
 func PoolUnit(n int64, pool string) string { return amount.Unit(n, pool) }
 
 // Plural counts things: "1 job", "8 regions".
@@ -73,7 +73,7 @@ func Count(n *int64) string {
 	return Thousands(*n)
 }
 
-// Gain formats how much a count has grown, with its sign.
+// Gain formats the growth of a count, with its sign.
 func Gain(n *int64) string {
 	if n != nil && *n > 0 {
 		return "+" + Count(n)
@@ -92,8 +92,8 @@ func Enumerate(names []string, most int) string {
 	return strings.Join(names, "")
 }
 
-// Bar draws how much of a whole is used, in that many columns: "[####------]". It is empty only if nothing is used, and
-// full only if all is.
+// Bar draws the used part of a whole over the given columns: "[####------]". The bar is empty only if nothing is used,
+// and full only if all is.
 func Bar(used, whole int64, columns int) string {
 	inside := int64(max(columns-2, 1))
 	n := inside

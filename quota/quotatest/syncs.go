@@ -25,7 +25,7 @@ var syncs = []Case{
 		minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 		for _, c := range []struct {
 			name     string
-			snapshot int // the minute of it
+			snapshot int // its minute
 			syncs    []sharedledger.Sync
 			want     int64
 		}{

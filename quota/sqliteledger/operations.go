@@ -42,8 +42,8 @@ func (t *transaction) applyVerdicts(verdicts []sharedledger.RowVerdict, g shared
 	return nil
 }
 
-// syncs reads the text of sqlNoteSync: since/until of each, except that the last is open. The first since is 0 if it
-// is the row's own time.
+// syncs reads the text that sqlNoteSync writes: since/until of each sync; the last one has no until. The first since is
+// 0 if it is the row's own time.
 func syncs(text string) (all []sharedledger.Sync, err error) {
 	if text == "" {
 		return nil, nil
@@ -92,7 +92,7 @@ func (t *transaction) operations(from, account string, args ...any) ([]sharedled
 	})
 }
 
-// written returns each writer's newest operation that the ledger elsewhere has.
+// written returns each writer's newest operation that the remote ledger has.
 func (t *transaction) written(account string) ([]sharedledger.LastWrite, error) {
 	return list(t, sqlWritten, []any{account, sharedledger.MaxWritten},
 		func(rows *sql.Rows) (w sharedledger.LastWrite, err error) {
@@ -126,7 +126,7 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	return who, err
 }
 
-// left returns the rest of each budget at a time.
+// left returns the unspent part of each budget at a time.
 func (t *transaction) left(account string, at time.Time, budgets []quota.EmergencyBudget) (left []int64, err error) {
 	used := map[time.Time]quota.Cost{} // since
 	for _, b := range budgets {
@@ -140,8 +140,8 @@ func (t *transaction) left(account string, at time.Time, budgets []quota.Emergen
 	return left, nil
 }
 
-// emergencies sums the emergencies at since or later. Those after now count unless they were first seen there before
-// since.
+// emergencies sums the emergencies at since or later. One that is dated after now counts, unless it was first seen
+// before since.
 func (t *transaction) emergencies(account string, since, now time.Time) (quota.Cost, error) {
 	sums := quota.Cost{}
 	err := t.read(sqlEmergencies, []any{account, since.UnixMicro(), now.UnixMicro()}, func(rows *sql.Rows) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// While one process does something alone, no other does it; a process that died keeps others away for two minutes.
+// Alone lets one process at a time do a task; a process that died blocks the others for two minutes.
 func testOnlyOneProcessDoesWhatIsDoneAlone(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	did := 0
@@ -34,7 +34,7 @@ func testOnlyOneProcessDoesWhatIsDoneAlone(t *testing.T, open Open) {
 	}
 	full := errors.New("the disk is full")
 	err = s.Alone(t.Context(), "a test", func() error { return errors.Join(full, s.Close()) })
-	if err == nil || err.Error() != full.Error() { // and not also that the mark could not be removed
+	if err == nil || err.Error() != full.Error() { // the mark could not be removed either, and that is not reported
 		t.Errorf("the failures without its store: %v, want %v", err, full)
 	}
 }
