@@ -26,7 +26,7 @@ var probeWaits = []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Mi
 const (
 	outage      = 6 * time.Hour
 	mostAsking  = 30_000
-	rarestProbe = 2 * time.Hour
+	rarestProbe = 3 * time.Hour
 )
 
 // silence is the upstream's silence towards the schedule.
