@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"image/color"
+	"os"
+	"regexp"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -52,6 +54,27 @@ func draw(runs []simulated, file string) error {
 	p.Y.Max = 1.25 * p.Y.Max // the legend is above the lines
 	if err := p.Save(18*vg.Centimeter, 8*vg.Centimeter, file); err != nil {
 		return fmt.Errorf("write the picture: %w", err)
+	}
+	return writeCaption(readme, find(runs, 300, clean, "ours").Mean, find(runs, 300, clean, "naive cron").Mean)
+}
+
+// readme has the picture and a caption with its two figures.
+const readme = "../README.md"
+
+var captioned = regexp.MustCompile(`(every chart about )[0-9.]+( h old\. A plain cron\s+script manages )[0-9.]+( h)`)
+
+// writeCaption writes the mean ages of the picture into its caption.
+func writeCaption(file string, ours, script time.Duration) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read the caption: %w", err)
+	}
+	if !captioned.Match(text) {
+		return fmt.Errorf("%s has no caption of the picture like %s", file, captioned)
+	}
+	caption := fmt.Sprintf("${1}%.1f${2}%.1f${3}", ours.Hours(), script.Hours())
+	if err := os.WriteFile(file, captioned.ReplaceAll(text, []byte(caption)), 0o644); err != nil { //nolint:gosec // public
+		return fmt.Errorf("write the caption: %w", err)
 	}
 	return nil
 }

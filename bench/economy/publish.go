@@ -263,6 +263,9 @@ func saidAndTrue(r *report.Report, runs []simulated) {
 		}
 	}
 	r.Table(append([]string{"world", "trouble"}, mouths...), rows)
+	r.Say("Two things cannot be foreseen. Nothing tells of others before they come for the first time: the headline of that day is false until " +
+		"the provider refuses, and a mouth with fewer than twenty samples there has no goal. After that refusal the ledger knows only our own " +
+		"count at that moment: the next day shows how much others leave beside a slower pace. The headline names the hour of the refusal meanwhile.")
 	if all > 0 {
 		r.Goal("predictions", "true in 95 % of samples", fmt.Sprintf("%.1f %%", 100*float64(right)/float64(all)), right*100 >= all*95)
 	}
