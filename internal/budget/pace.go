@@ -142,7 +142,7 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 		// The first call is admitted later than at a window's first renewal, and a slot is not due before its turn.
 		job.Hold = latest(job.Hold, paces[job.Job.Name].Hold)
 		due := latest(now, job.Last.Add(job.Gap))
-		if job.Waits && job.Round > 0 { // its gap ends with the day
+		if job.Waits { // its gap ends with the day; a round of 0 is not known
 			due = latest(now.Add(-day), job.Last.Add(job.Round/time.Duration(len(job.Job.Series()))))
 		}
 		late := s.awake(due, job.Hold)
