@@ -34,7 +34,8 @@ type Tariff struct {
 	// Routes maps patterns of http.ServeMux to methods: "GET /youtube/v3/videos" to videos.list.
 	Routes map[string]string
 
-	clients map[string][]Pool // see LimitClients
+	clients map[string][]Pool   // see LimitClients
+	change  protocol.ZoneChange // see CountOn
 }
 
 // Cost is the price of one call of a method: an amount per pool.
@@ -82,7 +83,7 @@ func (c Cost) MaxCharge() int64 {
 
 // Horizon returns how long a spend can matter: the longest window with the grace, at least MinHorizon.
 func (t *Tariff) Horizon() time.Duration {
-	horizon := MinHorizon
+	horizon := max(MinHorizon, t.change.Ends.Sub(t.change.Begins)+t.Grace)
 	for _, p := range t.allPools() {
 		horizon = max(horizon, p.longest()+t.Grace)
 	}
@@ -131,13 +132,13 @@ func (t *Tariff) Check() error {
 
 // dayOf returns the provider's day around a time: when it began and when the next one begins.
 func (t *Tariff) dayOf(at time.Time) (begins, ends time.Time) {
-	days := Midnights(at, t.Zone)
+	days := t.midnights(at)
 	i := Ask{Midnights: days}.day(at)
 	return days[i], days[i+1]
 }
 
 func (t *Tariff) ask(account string, now time.Time) Ask {
-	return Ask{Account: account, Midnights: Midnights(now, t.Zone), Grace: t.Grace, Horizon: t.Horizon(),
+	return Ask{Account: account, Midnights: t.midnights(now), Grace: t.Grace, Horizon: t.Horizon(),
 		Now: now, Gap: t.Gap()}
 }
 

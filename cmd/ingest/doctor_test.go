@@ -70,10 +70,10 @@ var brokenWorlds = []struct {
 	{"a data directory for everybody", func(w *ward) []string { _ = os.Chmod(w.data, 0o755); return nil },
 		"data", doctor.Warn, exitOK, "mode 0755", "chmod 700"},
 	{"a lock that cannot be written", func(w *ward) []string {
-		w.remove("quota.db.lock")
-		_ = os.Mkdir(filepath.Join(w.data, "quota.db.lock"), 0o700)
+		w.remove("quota.lock")
+		_ = os.Mkdir(filepath.Join(w.data, "quota.lock"), 0o700)
 		return nil
-	}, "data", doctor.Fail, exitConfig, "quota.db.lock is no regular file", "remove it"},
+	}, "data", doctor.Fail, exitConfig, "quota.lock is no regular file", "remove it"},
 	{"no store", func(w *ward) []string { w.remove(""); return nil },
 		"store", doctor.Warn, exitOK, "is not there yet", "ingest run"},
 	{"a lost store", func(w *ward) []string { w.remove("ingest.db", "ingest.db-wal", "ingest.db-shm"); return nil },

@@ -50,6 +50,9 @@ func (a *app) openLedger(ctx context.Context) (*ledger, error) {
 		return nil, err
 	}
 	local, err := a.openLocal(ctx)
+	if err == nil {
+		tariff, err = local.KeepZone(ctx, a.cfg.Account, tariff, a.say)
+	}
 	if err != nil {
 		if remote != nil {
 			_ = remote.Close()

@@ -43,7 +43,7 @@ func TestUncountableSpendsDoNotCountAsNothing(t *testing.T) {
 		"and the lock is gone": func(t *testing.T) {
 			t.Helper()
 			spoil(t, "ingest.db")
-			_ = os.Remove(filepath.Join(os.Getenv("INGEST_DATA"), ledgerFile+".lock"))
+			_ = os.Remove(filepath.Join(os.Getenv("INGEST_DATA"), "quota.lock"))
 		},
 		"the store is moved away": func(t *testing.T) {
 			t.Helper()
@@ -118,7 +118,7 @@ func TestARebuildForgetsNobodysCalls(t *testing.T) {
 		{"the file is lost", func(t *testing.T) { t.Helper(); remove(t, "quota.db", "quota.db-wal", "quota.db-shm") }, false, 4, true},
 		{"and its lock", func(t *testing.T) {
 			t.Helper()
-			remove(t, "quota.db", "quota.db-wal", "quota.db-shm", "quota.db.lock")
+			remove(t, "quota.db", "quota.db-wal", "quota.db-shm", "quota.lock")
 		}, false, 4, true},
 		{"its header is damaged", func(t *testing.T) {
 			t.Helper()

@@ -64,7 +64,7 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	_, err := os.Stat(a.cfg.Data)
 	absent := errors.Is(err, fs.ErrNotExist)
-	lock, err := ownfile.Open(path+".lock", os.O_RDWR)
+	lock, err := ownfile.Open(sqlitefile.LockPath(path), os.O_RDWR)
 	if err == nil {
 		_ = lock.Close()
 	}

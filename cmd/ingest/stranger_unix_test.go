@@ -128,7 +128,7 @@ func tricks() (all []trick) {
 			return errors.Join(kinds[kind](w, path), os.Lchown(path, stranger, stranger))
 		}})
 	}
-	for _, name := range []string{"quota.db", "quota.db-wal", "quota.db-shm", "quota.db.lock", "quota.db.waiting", "ingest.db", "ingest.db-wal", "ingest.db-shm", "ingest.db-journal", "ingest.db.backed-up"} {
+	for _, name := range []string{"quota.db", "quota.db-wal", "quota.db-shm", "quota.lock", "quota.db.waiting", "ingest.db", "ingest.db-wal", "ingest.db-shm", "ingest.db-journal", "ingest.db.backed-up"} {
 		for _, kind := range []string{"a link to root's file", "a link to nothing", "a pipe"} {
 			put("data/"+name, kind, onData)
 		}
@@ -151,7 +151,7 @@ func tricks() (all []trick) {
 	}
 	take := onData[:1]
 	open("a ledger that all may write", "data/quota.db", 0o666, take)
-	open("a lock that all may write", "data/quota.db.lock", 0o666, take)
+	open("a lock that all may write", "data/quota.lock", 0o666, take)
 	open("a store that all may write", "data/ingest.db", 0o666, onData[1:2])
 	open("a directory that all may write", "data", 0o777, onData[:3])
 	open("a directory that all may move", "", 0o777, onData[:3])

@@ -53,14 +53,14 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, but not %s", dir, userName(owner), strings.Join(foreign, ", ")),
 			fmt.Sprintf("chown -R --reference=%s %s, as root, and run ingest as one user only", dir, dir))
 	}
-	for _, name := range []string{store.FileName, d.LedgerFile, d.LedgerFile + ".lock"} {
+	for _, name := range []string{store.FileName, d.LedgerFile, sqlitefile.LockPath(d.LedgerFile)} {
 		if path := filepath.Join(dir, name); sqlitefile.Exists(path) && !writable(path) {
 			return fail(BadConfig, path+" cannot be written", "chmod u+w "+path+", unless it is mounted read-only")
 		}
 	}
 	// The rights alone do not tell of a disk that its system stopped writing to after an error. A file locked with
 	// flock may be opened.
-	lock, err := ownfile.Open(filepath.Join(dir, d.LedgerFile+".lock"), os.O_WRONLY)
+	lock, err := ownfile.Open(filepath.Join(dir, sqlitefile.LockPath(d.LedgerFile)), os.O_WRONLY)
 	if err == nil {
 		_ = lock.Close()
 	} else if at, ok := errors.AsType[*ownfile.Error](err); ok {

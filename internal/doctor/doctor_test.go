@@ -92,7 +92,7 @@ func TestOwnersOfADataDirectoryAreKnown(t *testing.T) {
 		return // only root can give files away
 	}
 	d.UID = 0
-	left := filepath.Join(dir, "quota.db.lock")
+	left := filepath.Join(dir, "quota.lock")
 	if err := os.WriteFile(left, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestOwnersOfADataDirectoryAreKnown(t *testing.T) {
 	if err := os.Lchown(left, 4711, 4711); err != nil {
 		t.Fatal(err)
 	}
-	if f := doctor.LookData(t.Context(), d); f.Status != doctor.Fail || !strings.Contains(f.Detail, "but not quota.db.lock") {
+	if f := doctor.LookData(t.Context(), d); f.Status != doctor.Fail || !strings.Contains(f.Detail, "but not quota.lock") {
 		t.Errorf("%+v", f)
 	}
 	d.UID = 4711

@@ -54,8 +54,8 @@ func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error)
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	made := filepath.Join(dir, d.LedgerFile)
-	if count, err := os.ReadFile(path + ".lock"); err == nil { // the count of its writes, read before the file itself
-		_ = os.WriteFile(made+".lock", count, 0o600)
+	if count, err := os.ReadFile(sqlitefile.LockPath(path)); err == nil { // the count of its writes, read before the file itself
+		_ = os.WriteFile(sqlitefile.LockPath(made), count, 0o600)
 	}
 	copyFile := sqlitefile.Snapshot
 	if info.Size() == 0 { // SQLite cannot copy it, and OpenLocal says whether it may be empty

@@ -1,15 +1,17 @@
 package doctor
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/trendvidstream/ingest/internal/audit"
-	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/standing"
@@ -37,6 +39,12 @@ func ledgerReport(ctx context.Context, d *Doctor) (r quota.Report, err error) {
 		return r, err
 	}
 	defer func() { _ = l.Close() }()
+	if local, err := openLocal(ctx, d, d.Config.Data); err == nil { // quota.db knows the zone of the day
+		t, err = local.KeepZone(ctx, d.Config.Account, t, func(string, ...any) {})
+		if err := errors.Join(err, local.Close()); err != nil {
+			return r, err
+		}
+	}
 	g := &quota.Governor{Ledger: l, Tariff: t, Account: d.Config.Account, Now: d.now}
 	return g.Report(ctx)
 }
@@ -111,11 +119,12 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 			trace, err = audit.Trace(ctx, s, d.now().Add(-t.Horizon()))
 			return err
 		})
-		if trace == "" && config.FileExists(file+".lock") {
-			trace = "or its lock file knows that it was there"
+		shows := "the store " + trace
+		if lock, _ := os.ReadFile(sqlitefile.LockPath(file)); trace == "" && len(bytes.Trim(lock[min(8, len(lock)):min(16, len(lock))], "\x00")) > 0 {
+			trace, shows = "lock", filepath.Base(sqlitefile.LockPath(file))+" shows that it was there" // by its count of writes
 		}
 		if trace != "" {
-			return fail(Unavailable, file+" is missing, and the store "+trace+": the spends are not known, and nothing is fetched",
+			return fail(Unavailable, file+" is missing, and "+shows+": the spends are not known, and nothing is fetched",
 				"put "+d.LedgerFile+" back as it was; or ingest quota rebuild counts the store's spends, closes every pool, and says how to open one")
 		}
 	}

@@ -114,6 +114,10 @@ func Forbidden(err error) bool {
 	return code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_PERM || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
+// LockPath returns the path of the lock file of the database at path: quota.lock of quota.db. A person who deletes
+// quota.db* leaves it, so that it still shows that there was a database.
+func LockPath(path string) string { return strings.TrimSuffix(path, ".db") + ".lock" }
+
 // Exists reports whether something has this name.
 func Exists(path string) bool {
 	_, err := os.Lstat(path)

@@ -512,3 +512,26 @@ func TestTwoLedgersAtOnceSpendOneLimit(t *testing.T) {
 		}
 	}
 }
+
+// A person posts earlier calls on quota.db while a process spends on another ledger: that counts them at its next call,
+// also if quota.db has later entries.
+func TestAPostIntoThePastReachesARunningProcessAtOnce(t *testing.T) {
+	m := newMoves(t)
+	who := quota.Who{Purpose: quota.Manual, Method: protocol.PostMethod}
+	m.with("sqlite", m.path, func(g *quota.Governor) { m.spend(g, 1) })
+	m.with("redis", m.path, func(running *quota.Governor) {
+		m.pace = time.Millisecond
+		m.spend(running, 2)
+		m.with("sqlite", m.path, func(g *quota.Governor) {
+			if err := g.Post(t.Context(), who, quota.Cost{"units": 20}, m.now.Add(-time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			m.arrived += 20
+		})
+		m.spend(running, 100)
+	})
+	if m.arrived != 100 {
+		t.Errorf("%d of 100 arrived", m.arrived)
+	}
+	m.with("sqlite", m.path, m.counts)
+}

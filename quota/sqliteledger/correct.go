@@ -112,7 +112,7 @@ func (l *Ledger) Unpost(ctx context.Context, name, poolName string, amount int64
 			return fmt.Errorf("%w: another ledger of the account counts that post of %s too", quota.ErrNotRefundable, poolName)
 		}
 		posted, when = e.amount, protocol.Time(e.at)
-		return t.removeEntry(p, e)
+		return cmp.Or(t.removeEntry(p, e), t.run(sqlBehind, 0, p.id))
 	})
 	return posted, when, err
 }

@@ -185,14 +185,14 @@ func TestAnUnwritableFileOrDirectoryIsReported(t *testing.T) {
 		}
 	}
 	for path, mode := range map[string]os.FileMode{
-		"file": 0o755, "file/quota.db": 0o444, "file/quota.db.lock": 0o600, "file/quota.db.waiting": 0o600,
-		"directory": 0o555, "directory/quota.db": 0o444, "directory/quota.db.lock": 0o444,
+		"file": 0o755, "file/quota.db": 0o444, "file/quota.lock": 0o600, "file/quota.db.waiting": 0o600,
+		"directory": 0o555, "directory/quota.db": 0o444, "directory/quota.lock": 0o444,
 	} {
 		if err := os.Chmod(filepath.Join(dir, path), mode); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, path := range []string{"file", "file/quota.db.lock", "file/quota.db.waiting"} {
+	for _, path := range []string{"file", "file/quota.lock", "file/quota.db.waiting"} {
 		if err := os.Chown(filepath.Join(dir, path), nobody, nobody); err != nil && os.Geteuid() == 0 {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
@@ -20,7 +21,7 @@ import (
 // hold takes the writers' lock as another process would.
 func hold(t *testing.T, path string) (release func()) {
 	t.Helper()
-	f, err := os.OpenFile(path+".lock", os.O_RDWR, 0)
+	f, err := os.OpenFile(sqlitefile.LockPath(path), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,13 +146,13 @@ func TestCloseDoesNotWaitForTheQueue(t *testing.T) {
 
 // A service user who may write to the data directory must not have root's ledger overwrite another file.
 func TestALockFileThatIsALinkIsRefused(t *testing.T) {
-	for _, suffix := range []string{".lock", ".waiting"} {
+	for _, name := range []string{"quota.lock", "quota.db.waiting"} {
 		dir := t.TempDir()
 		precious := filepath.Join(dir, "precious")
 		if err := os.WriteFile(precious, []byte("what another file of root's holds"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(precious, filepath.Join(dir, "quota.db"+suffix)); err != nil {
+		if err := os.Symlink(precious, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 		l, err := sqliteledger.Open(t.Context(), filepath.Join(dir, "quota.db"))
@@ -160,10 +161,10 @@ func TestALockFileThatIsALinkIsRefused(t *testing.T) {
 			_ = l.Close()
 		}
 		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "remove the link") {
-			t.Errorf("%s is a link: %v", suffix, err)
+			t.Errorf("%s is a link: %v", name, err)
 		}
 		if text, err := os.ReadFile(precious); err != nil || string(text) != "what another file of root's holds" {
-			t.Errorf("%s is a link: the file behind it holds %q, %v", suffix, text, err)
+			t.Errorf("%s is a link: the file behind it holds %q, %v", name, text, err)
 		}
 	}
 }

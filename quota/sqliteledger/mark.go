@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -46,7 +47,7 @@ func (q *queue) readMark() mark {
 
 // markBeside reads the mark beside a file that no process has open; all 0 if there is none.
 func markBeside(path string) mark {
-	f, err := os.Open(path + ".lock")
+	f, err := os.Open(sqlitefile.LockPath(path))
 	if err != nil {
 		return mark{}
 	}

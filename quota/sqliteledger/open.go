@@ -122,8 +122,8 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	}
 	defer l.queue.leave()
 	if marked := l.queue.readMark().writes > 0; marked && !sqlitefile.Exists(l.path) {
-		return fmt.Errorf("%w: %w: put %s back: %s.lock says that it was there; or recount with ingest quota rebuild",
-			quota.ErrUnavailable, quota.ErrMissing, l.path, l.path)
+		return fmt.Errorf("%w: %w: put %s back: %s says that it was there; or recount with ingest quota rebuild",
+			quota.ErrUnavailable, quota.ErrMissing, l.path, sqlitefile.LockPath(l.path))
 	} else if info, err := os.Stat(l.path); marked && (err != nil || info.Size() == 0) {
 		return &DamagedError{l.path, errors.New("it is empty")}
 	}

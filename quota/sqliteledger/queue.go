@@ -42,7 +42,7 @@ const (
 
 // openQueue opens the two lock files beside path.
 func openQueue(path string) (*queue, error) {
-	lock, err := ownfile.Open(path+".lock", os.O_RDWR|os.O_CREATE)
+	lock, err := ownfile.Open(sqlitefile.LockPath(path), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func Replace(ctx context.Context, path, from string, fill func(l *Ledger, lost s
 	if err := sqlitefile.Publish(draft, path); err != nil {
 		return err
 	}
-	if err := os.Truncate(path+".lock", 0); err != nil && !errors.Is(err, fs.ErrNotExist) { // the lost file's mark
+	if err := os.Truncate(sqlitefile.LockPath(path), 0); err != nil && !errors.Is(err, fs.ErrNotExist) { // the lost file's mark
 		return err
 	}
 	return nil
@@ -62,7 +62,7 @@ func Replace(ctx context.Context, path, from string, fill func(l *Ledger, lost s
 
 // salvaged are the tables that are read of a damaged file, each with the key that orders it.
 var salvaged = [][2]string{
-	{"accounts", "id"}, {"pools", "id"}, {"spenders", "id"}, {"entries", "pool, at, number"}, {"operations", "id"}, {"journals", "account"},
+	{"accounts", "id"}, {"pools", "id"}, {"spenders", "id"}, {"entries", "pool, at, number"}, {"operations", "id"}, {"journals", "account"}, {"zones", "account"},
 }
 
 // salvage copies the readable rows of another file into this new one, and says why some are missing; "" if none is.

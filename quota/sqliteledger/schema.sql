@@ -4,7 +4,7 @@
 -- elsewhere or without one (operations, journals).
 
 -- This file. host names the data directory among all directories that share a ledger. writes counts the transactions
--- that changed the file; quota.db.lock has the count too, so that an older copy is recognized. store names the store
+-- that changed the file; quota.lock has the count too, so that an older copy is recognized. store names the store
 -- that the last run filled; '': none was there yet.
 CREATE TABLE file (
     host   TEXT NOT NULL,
@@ -31,6 +31,7 @@ CREATE TABLE pools (
     drained_at    INTEGER NOT NULL DEFAULT 0, -- by a person; 0: by the provider
     probe         INTEGER NOT NULL DEFAULT 0,
     carried       INTEGER NOT NULL DEFAULT 0, -- entries up to this number are in the journal too
+    behind        INTEGER NOT NULL DEFAULT 0, -- the number of the last entry that came before the newest one
     UNIQUE (account, name)
 ) STRICT;
 
@@ -94,4 +95,12 @@ CREATE TABLE journals (
     snapshots     TEXT NOT NULL,    -- [sharedledger.UsageSnapshot]: the last seen use of each pool
     entered       TEXT NOT NULL DEFAULT '[]', -- the snapshots that the log in this file was last raised to
     hosts         TEXT NOT NULL DEFAULT '[]' -- [id]: the hosts that had synced when a generation last decided
+) STRICT, WITHOUT ROWID;
+
+-- The zone of the provider's day at an account's last use, and the long day around its last change: protocol.ZoneChange.
+CREATE TABLE zones (
+    account TEXT PRIMARY KEY,
+    zone    TEXT NOT NULL,
+    begins  INTEGER NOT NULL, -- 0: the zone has never changed
+    ends    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

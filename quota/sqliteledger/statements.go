@@ -35,6 +35,7 @@ const (
 		SELECT pool, at, number FROM entries WHERE pool = ?1 AND at <= ?2 AND (at, number) < (
 			SELECT at, number FROM entries WHERE pool = ?1 ORDER BY at DESC, number DESC LIMIT 1)
 		ORDER BY at, number LIMIT ?3)`
+	sqlBehind = `UPDATE pools SET behind = ? WHERE id = ?`
 	sqlRaise  = `UPDATE entries SET at = ?, amount = amount + ? WHERE pool = ? AND at = ? AND number = ?`
 	sqlRemove = `DELETE FROM entries WHERE pool = ? AND at = ? AND number = ?`
 	sqlShift  = `UPDATE entries SET before = before + ?1 WHERE pool = ?2 AND (at, number) > (?3, ?4)`
@@ -140,7 +141,7 @@ const (
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5) OR
 		       EXISTS (SELECT 1 FROM accounts a JOIN pools p ON p.account = a.id JOIN entries e ON e.pool = p.id AND (e.at, e.number) = (
 				SELECT at, number FROM entries WHERE pool = p.id ORDER BY at DESC, number DESC LIMIT 1)
-			WHERE a.name = ?1 AND e.number > p.carried AND e.amount > 0 AND e.at > ?2 - a.horizon) AS "", -- the log here was charged
+			WHERE a.name = ?1 AND (p.behind > p.carried OR e.number > p.carried AND e.amount > 0 AND e.at > ?2 - a.horizon)) AS "", -- the log here was charged
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '') AS ""
 		FROM file f
 		LEFT JOIN journals j ON j.account = ?1`

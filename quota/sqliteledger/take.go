@@ -169,7 +169,7 @@ func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, 
 	}
 	before, _, _, err := t.window(p, us+1, 0)
 	if err == nil && us < newest.at {
-		err = t.run(sqlShift, amount, p.id, us, number)
+		err = cmp.Or(t.run(sqlShift, amount, p.id, us, number), t.run(sqlBehind, number, p.id))
 	}
 	if err == nil && us >= newest.at && newest.number > 0 && newest.amount == 0 { // given back
 		err = t.run(sqlRemove, p.id, newest.at, newest.number)
