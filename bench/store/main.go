@@ -2,7 +2,7 @@
 // how evenly it searches, compared with other designs. It prints tables in markdown; every verdict in them is computed
 // from the figures of the same run.
 //
-//	go run ./store [-write] [-small] [-only writing,size,search,fts5,run,processes,pages] [-rows 1000000] [-beside 300000] [-turns 5] [-searches 200] [-keep DIR]
+//	go run ./store [-write] [-small] [-only writing,size,search,fts5,run,processes,pages,served] [-rows 1000000] [-beside 300000] [-turns 5] [-searches 200] [-keep DIR]
 //
 // It needs gcc, for the peer that is SQLite in C. Exit: 0 measured, even if goals are missed; 1 something could not be
 // measured, or, with -write, a goal that was met before is missed by more than 15 % (goals.json); 2 usage.
@@ -48,6 +48,14 @@ const titleFTS5 = "Searches beside plain FTS5"
 const howToRunFTS5 = "In `bench/`: `go run ./store -only fts5 -write`" + `, or with all others by ` + "`make bench`" + `. Everything here is the output of
 one run; ok and miss are computed from its figures. Compare ratios: milliseconds belong to the machine.`
 
+// served is such a section, too.
+const served = "served"
+
+const titleServed = "Pages under load, measured"
+
+const howToRunServed = "In `bench/`: `go run ./store -only served -write`" + `, or with all others by ` + "`make bench`" + `. It needs node to be
+complete. Everything here is the output of one run; ok and miss are computed from its figures. Compare ratios.`
+
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // options are the flags.
@@ -65,7 +73,7 @@ type options struct {
 var (
 	storeSections   = []string{"writing", "size", "search"}
 	programSections = []string{"run", "processes", "pages"}
-	sectionNames    = slices.Concat(storeSections, []string{fts5}, programSections)
+	sectionNames    = slices.Concat(storeSections, []string{fts5}, programSections, []string{served})
 )
 
 func run(args []string, stdout, stderr io.Writer) int {
@@ -149,6 +157,7 @@ func measure(ctx context.Context, o options, stdout, stderr io.Writer) (err erro
 		{title, howToRun, storeSections},
 		{titleFTS5, howToRunFTS5, []string{fts5}},
 		{titleProgram, howToRunProgram, programSections},
+		{titleServed, howToRunServed, []string{served}},
 	} {
 		d.sections = slices.DeleteFunc(slices.Clone(d.sections), func(name string) bool { return !slices.Contains(o.sections, name) })
 		if len(d.sections) == 0 {
@@ -178,7 +187,7 @@ func (b *bench) document(ctx context.Context, sections []string) error {
 		b.report.Say("**Without the real rows: `../shared/data/trending` was absent.**")
 	}
 	parts := map[string]func(context.Context) error{
-		"writing": b.writing, "size": b.size, "search": b.searching, fts5: b.besideFTS5, "run": b.aRun, "processes": b.processes, "pages": b.pages,
+		"writing": b.writing, "size": b.size, "search": b.searching, fts5: b.besideFTS5, "run": b.aRun, "processes": b.processes, "pages": b.pages, served: b.served,
 	}
 	for _, name := range sections {
 		b.say("%s", name)

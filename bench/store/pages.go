@@ -39,17 +39,36 @@ func (b *bench) pages(ctx context.Context) (err error) {
 	if b.rows < 1_000_000 {
 		days = 3
 	}
+	w, stop, err := b.serve(ctx, program, days)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	b.report.Section("Pages", fmt.Sprintf("`ingest serve` over %s videos and %s charts of 200 (%d days of eight regions by the half hour), asked by one client: first byte sent to last byte received.",
+		thousands(len(w.ids)), thousands(days*48*len(eight)), days))
+	return w.ask(ctx, b)
+}
+
+// serve starts ingest serve over a store of so many days of charts, filled by the half hour.
+func (b *bench) serve(ctx context.Context, program string, days int) (w *watched, stop func(), err error) {
 	dir, w := filepath.Join(cmp.Or(b.keep, b.dir), fmt.Sprintf("pages-%d", days)), &watched{}
 	if err := w.fill(ctx, b, dir, days); err != nil {
-		return err
+		return nil, nil, err
 	}
 	now := began.AddDate(0, 0, days).Add(-every + time.Minute)
 	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte("api: {limits: {1m: 1000000, 1h: 10000000}}\n"), 0o600); err != nil {
-		return err
+		return nil, nil, err
 	}
 	env := append(os.Environ(), "INGEST_DATA="+dir, "INGEST_CONFIG="+filepath.Join(dir, "config.yaml"), "INGEST_NOW="+now.Format(time.RFC3339))
 	if err := rebuilt(ctx, program, env); err != nil && !w.kept {
-		return err
+		return nil, nil, err
+	}
+	var running []*exec.Cmd
+	stop = func() {
+		for _, cmd := range running {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
 	}
 	for _, p := range []struct {
 		command string
@@ -61,13 +80,12 @@ func (b *bench) pages(ctx context.Context) (err error) {
 		cmd := exec.CommandContext(ctx, program, p.command, "--listen", "127.0.0.1:0")
 		cmd.Env = append(env, "INGEST_UPSTREAM_URL="+w.site)
 		if w.site, err = started(cmd, regexp.MustCompile(p.ready)); err != nil {
-			return fmt.Errorf("ingest %s: %w", p.command, err)
+			stop()
+			return nil, nil, fmt.Errorf("ingest %s: %w", p.command, err)
 		}
-		defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+		running = append(running, cmd)
 	}
-	b.report.Section("Pages", fmt.Sprintf("`ingest serve` over %s videos and %s charts of 200 (%d days of eight regions by the half hour), asked by one client: first byte sent to last byte received.",
-		thousands(len(w.ids)), thousands(days*48*len(eight)), days))
-	return w.ask(ctx, b)
+	return w, stop, nil
 }
 
 // rebuilt counts the spends of a filled store's slots in the ledger.
