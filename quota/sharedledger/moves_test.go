@@ -27,6 +27,7 @@ type moves struct {
 	arrived int64
 	pace    time.Duration // between two takes; 0: a second
 	pool    quota.Pool    // with the names that it has and had
+	hosts   int           // as configured; 0: one
 }
 
 func newMoves(t *testing.T) *moves {
@@ -55,7 +56,7 @@ func (m *moves) with(ledger, path string, do func(*quota.Governor)) {
 	tariff.Ceilings[quota.Manual] = 1_000_000
 	g := &quota.Governor{Ledger: local, EmergencyAccount: local, Tariff: tariff, Account: "default", Now: now}
 	if remote := m.remotes[ledger]; remote != nil {
-		shared, err := sharedledger.Open(tariff, remote, local, 1)
+		shared, err := sharedledger.Open(tariff, remote, local, max(m.hosts, 1))
 		if err != nil {
 			m.t.Fatal(err)
 		}
@@ -534,4 +535,21 @@ func TestAPostIntoThePastReachesARunningProcessAtOnce(t *testing.T) {
 		t.Errorf("%d of 100 arrived", m.arrived)
 	}
 	m.with("sqlite", m.path, m.counts)
+}
+
+// The number of hosts is changed in the config between two processes: each counts all calls, on a server and in the file.
+func TestAChangedNumberOfHostsForgetsNoCall(t *testing.T) {
+	m := newMoves(t)
+	for _, hosts := range []int{1, 3, 2, 1, 2} {
+		for _, ledger := range []string{"redis", "sqlite"} {
+			m.hosts = hosts
+			m.with(ledger, m.path, func(g *quota.Governor) {
+				m.spend(g, 12)
+				m.counts(g)
+			})
+		}
+	}
+	if m.arrived != 100 {
+		t.Errorf("%d of 100 arrived", m.arrived)
+	}
 }
