@@ -83,7 +83,7 @@ func (b *bench) serve(ctx context.Context, program string, days int) (w *watched
 			stop()
 			return nil, nil, fmt.Errorf("ingest %s: %w", p.command, err)
 		}
-		running = append(running, cmd)
+		running, w.pid = append(running, cmd), cmd.Process.Pid
 	}
 	return w, stop, nil
 }
@@ -115,6 +115,7 @@ func (b *bench) program(ctx context.Context) (string, error) {
 // watched is an ingest serve, and its store's content.
 type watched struct {
 	upstream, site string
+	pid            int // of the server
 	ids            []string
 	words          []string
 	kept           bool // from an earlier run

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -48,10 +49,10 @@ func (b *bench) served(ctx context.Context) error {
 	}
 	defer stop()
 	all := []*target{
-		{name: "the page of a chart", url: w.site + "charts/DE"},
-		{name: "the page, gzip", url: w.site + "charts/DE", gzip: true},
-		{name: "the chart as JSON", url: w.site + "v1/charts/DE"},
-		{name: "the JSON, gzip", url: w.site + "v1/charts/DE", gzip: true},
+		{name: "the page of a chart", pid: w.pid, url: w.site + "charts/DE"},
+		{name: "the page, gzip", pid: w.pid, url: w.site + "charts/DE", gzip: true},
+		{name: "the chart as JSON", pid: w.pid, url: w.site + "v1/charts/DE"},
+		{name: "the JSON, gzip", pid: w.pid, url: w.site + "v1/charts/DE", gzip: true},
 	}
 	for _, t := range all {
 		began := time.Now()
@@ -60,12 +61,12 @@ func (b *bench) served(ctx context.Context) error {
 		}
 		t.first = time.Since(began)
 	}
-	node, stopNode, err := nodeHolding(ctx, b.dir, all[0].body, all[2].body)
+	node, pid, stopNode, err := nodeHolding(ctx, b.dir, all[0].body, all[2].body)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "store: SKIPPED: node: %v\n", err)
 	} else {
 		defer stopNode()
-		all = append(all, &target{name: "node, the page's bytes from memory", url: node + "html"}, &target{name: "node, the JSON's", url: node + "json"})
+		all = append(all, &target{name: "node, the page's bytes from memory", pid: pid, url: node + "html"}, &target{name: "node, the JSON's", pid: pid, url: node + "json"})
 	}
 	for range turns {
 		for _, t := range all {
@@ -82,12 +83,17 @@ func (b *bench) served(ctx context.Context) error {
 		if t.first > 0 {
 			first = ms(t.first.Seconds() * 1000)
 		}
-		rows = append(rows, []string{t.name, thousands(len(t.body)), first, fmt.Sprintf("%.0f", t.perSecond()), ms(t.p99())})
+		rows = append(rows, []string{t.name, thousands(len(t.body)), first, fmt.Sprintf("%.0f", t.perSecond()), ms(t.p99()), fmt.Sprintf("%.0f", t.perCPU())})
 	}
-	b.report.Table([]string{"", "bytes", "first, ms", "a second", "p99, ms"}, rows)
-	page, doc := all[0].perSecond(), all[2].perSecond()
-	b.report.Goal("pages of a chart a second", fmt.Sprintf(">= %d", htmlGoal), fmt.Sprintf("%.0f", page), page >= htmlGoal)
-	b.report.Goal("pages of a chart a second, beside its JSON", ">= 0.5 x", fmt.Sprintf("%.2f x", page/doc), page >= doc/2)
+	b.report.Table([]string{"", "bytes", "first, ms", "a second", "p99, ms", "a second of one core"}, rows)
+	b.report.Say("A second of one core is one of the server's own processor time, whatever else runs on the machine; the wall clock's figures fall with the load.")
+	page := all[0]
+	b.report.Goal("pages of a chart, for each second of one core", fmt.Sprintf(">= %d", htmlGoal), fmt.Sprintf("%.0f", page.perCPU()), page.perCPU() >= htmlGoal)
+	for _, peer := range all[2:] {
+		if times := page.perSecond() / peer.perSecond(); !peer.gzip && peer.name != "node, the JSON's" {
+			b.report.Goal("pages of a chart a second, beside "+peer.name, ">= 0.5 x", fmt.Sprintf("%.2f x", times), times >= 0.5)
+		}
+	}
 	return nil
 }
 
@@ -97,7 +103,24 @@ type target struct {
 	gzip      bool
 	first     time.Duration // of the first answer
 	body      []byte
-	took      []float64 // ms
+	took      []float64     // ms
+	pid       int           // of its server
+	used      time.Duration // by that, of the processor
+}
+
+func (t *target) perCPU() float64 { return float64(len(t.took)) / max(t.used.Seconds(), 1e-9) }
+
+// processorTime is how long a process has run on a processor; 0 if the system does not say.
+func processorTime(pid int) time.Duration {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * time.Second / 100
 }
 
 func (t *target) perSecond() float64 { return float64(len(t.took)) / (turns * turnLasts).Seconds() }
@@ -144,7 +167,7 @@ func (t *target) load() (failed error) {
 	if err := t.ask(nil, nil); err != nil {
 		return err
 	}
-	until := time.Now().Add(turnLasts)
+	until, used := time.Now().Add(turnLasts), processorTime(t.pid)
 	for range connections {
 		clients.Go(func() {
 			var times []float64
@@ -166,21 +189,24 @@ func (t *target) load() (failed error) {
 		})
 	}
 	clients.Wait()
+	t.used += processorTime(t.pid) - used
 	return failed
 }
 
 // nodeHolding starts a node server of a page and a document.
-func nodeHolding(ctx context.Context, dir string, page, doc []byte) (site string, stop func(), err error) {
+func nodeHolding(ctx context.Context, dir string, page, doc []byte) (site string, pid int, stop func(), err error) {
 	path, err := exec.LookPath("node")
 	if err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	for name, body := range map[string][]byte{"html": page, "json": doc} {
 		if err := os.WriteFile(filepath.Join(dir, name), body, 0o600); err != nil {
-			return "", nil, err
+			return "", 0, nil, err
 		}
 	}
 	cmd := exec.CommandContext(ctx, path, "-e", nodeServer, dir)
-	site, err = started(cmd, regexp.MustCompile(`at (\S+)`))
-	return site, func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }, err
+	if site, err = started(cmd, regexp.MustCompile(`at (\S+)`)); err != nil {
+		return "", 0, nil, err
+	}
+	return site, cmd.Process.Pid, func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }, nil
 }

@@ -49,7 +49,7 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	case !writable(dir):
 		return fail(BadConfig, dir+" cannot be written", "mount it for writing, and make its mode 0700")
 	}
-	if foreign := notOwnedBy(owner, dir, store.FileName, d.LedgerFile); known && len(foreign) > 0 {
+	if foreign := notOwnedBy(owner, dir, store.FileName, d.LedgerFile, sqlitefile.LockPath(d.LedgerFile)); known && len(foreign) > 0 {
 		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, but not %s", dir, userName(owner), strings.Join(foreign, ", ")),
 			fmt.Sprintf("chown -R --reference=%s %s, as root, and run ingest as one user only", dir, dir))
 	}

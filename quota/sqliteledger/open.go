@@ -59,7 +59,7 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 		}
 	}
 	if l.queue, err = openQueue(path); err != nil {
-		return nil, fmt.Errorf("%w: %w: check that its directory exists and may be written", quota.ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %s: %w: check that its directory exists and may be written", quota.ErrUnavailable, path, err)
 	}
 	defer func() {
 		if err != nil {
