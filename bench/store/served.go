@@ -86,7 +86,7 @@ func (b *bench) served(ctx context.Context) error {
 		rows = append(rows, []string{t.name, thousands(len(t.body)), first, fmt.Sprintf("%.0f", t.perSecond()), ms(t.p99()), fmt.Sprintf("%.0f", t.perCPU())})
 	}
 	b.report.Table([]string{"", "bytes", "first, ms", "a second", "p99, ms", "a second of one core"}, rows)
-	b.report.Say("A second of one core is one of the server's own processor time, whatever else runs on the machine; the wall clock's figures fall with the load.")
+	b.report.Say("The last column is per second of the server's own processor time, so other load on the machine does not change it much.")
 	page := all[0]
 	b.report.Goal("pages of a chart, for each second of one core", fmt.Sprintf(">= %d", htmlGoal), fmt.Sprintf("%.0f", page.perCPU()), page.perCPU() >= htmlGoal)
 	for _, peer := range all[2:] {
