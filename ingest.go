@@ -146,8 +146,9 @@ const ClockAhead = 10 * time.Minute
 
 // SlotKey names a slot: a piece of a job's work that must happen once. DueAt is in UTC, whole seconds.
 type SlotKey struct {
-	Job   string
-	Key   string // a region's code, one of a job's queries, or a channel; "" for a job without these, and for the look-ups of uploads
+	Job string
+	// a region's code, one of a job's queries, or a channel; "" for a job without these, and for the look-ups of uploads
+	Key   string
 	DueAt time.Time
 }
 

@@ -63,7 +63,8 @@ func examine(ctx context.Context, q *txn, budget time.Duration) (found []string,
 		found = append(found, counted("%d video{|s} {is|are} not found in a region that charted {it|them}", n))
 	}
 	if len(traits) > 0 {
-		found = append(found, counted("%d video{|s} {is|are} watched more or less than a search assumes, or of another category", len(traits)))
+		found = append(found,
+			counted("%d video{|s} {is|are} watched more or less than a search assumes, or of another category", len(traits)))
 	}
 	timed := ctx
 	if budget > 0 {
@@ -74,7 +75,8 @@ func examine(ctx context.Context, q *txn, budget time.Duration) (found []string,
 	sums := indexSums{map[int64]hash{}, map[string]int64{}}
 	changed, err := changedTexts(timed, q, sums.add)
 	if len(changed) > 0 {
-		found = append(found, counted("%d video{|s} {has|have} another text than when {it was|they were} indexed", len(changed)))
+		found = append(found,
+			counted("%d video{|s} {has|have} another text than when {it was|they were} indexed", len(changed)))
 	}
 	if err == nil && len(found) == 0 { // otherwise the index cannot be compared with the videos
 		found, err = sums.compare(timed, q)
@@ -115,7 +117,8 @@ type indexSums struct {
 // add adds a video's text to the index.
 func (s indexSums) add(id int64, v ingest.Video) {
 	known := map[string]bool{}
-	for column, field := range map[string]string{"title": v.Title, "channel": v.Channel, "tags": strings.Join(v.Tags, "\n"),
+	for column, field := range map[string]string{"title": v.Title, "channel": v.Channel,
+		"tags":        strings.Join(v.Tags, "\n"),
 		"description": v.Description} {
 		for at, token := range strings.Fields(text.Normalize(field)) {
 			s.places[id] += placeHash(token, column, int64(at))
@@ -168,7 +171,8 @@ func (s indexSums) compare(ctx context.Context, tx *txn) (found []string, err er
 		found = append(found, counted("video_text holds other words than %d video{|s} {has|have}", videos))
 	}
 	if beginnings > 0 {
-		found = append(found, counted("video_text lists other videos for %d beginning{|s} of words than have {it|them}", beginnings))
+		found = append(found,
+			counted("video_text lists other videos for %d beginning{|s} of words than have {it|them}", beginnings))
 	}
 	if sqlitefile.Code(err) == sqlite3.SQLITE_CORRUPT {
 		return append(found, "video_text cannot be read: "+err.Error()), nil

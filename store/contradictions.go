@@ -22,17 +22,20 @@ var contradictions = []contradiction{
 	{what: "%d row{|s} of the index {is|are} of no video",
 		rows: `FROM video_text_docsize WHERE id NOT IN (SELECT id FROM video_facts)`},
 	{did: "gave up %d chart{|s} that {was|were} not whole any more",
-		mend: lostCharts + `kind = 'chart' AND id IN (SELECT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts))`},
+		mend: lostCharts +
+			`kind = 'chart' AND id IN (SELECT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts))`},
 	deleted("%d slot{|s} {is|are} of no series", `FROM slots WHERE series NOT IN (SELECT id FROM series)`),
 	deleted("%d placement{|s} {is|are} of no slot, or of no video",
 		`FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM video_facts)`),
 	deleted("%d row{|s} of counts {is|are} of no video", `FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`),
 	{what: "%d placement{|s} {is|are} in another series than {its|their} slot",
 		rows: `FROM placements JOIN slots ON slots.id = slot WHERE placements.series <> slots.series`,
-		mend: `UPDATE placements SET series = slots.series FROM slots WHERE slots.id = slot AND placements.series <> slots.series`},
+		mend: `UPDATE placements SET series = slots.series FROM slots WHERE slots.id = slot
+			AND placements.series <> slots.series`},
 	{what: "%d video{|s} {is|are} of a channel that is not there",
 		rows: `FROM video_facts WHERE ` + lostChannels,
-		mend: `UPDATE video_facts SET channel = NULL, text_hash = ~text_hash, facts_hash = 0 WHERE ` + lostChannels}, // until the video is fetched again
+		// until the video is fetched again
+		mend: `UPDATE video_facts SET channel = NULL, text_hash = ~text_hash, facts_hash = 0 WHERE ` + lostChannels},
 	{what: "%d video{|s} {has|have} lost {its|their} counts: no search finds {it|them}",
 		rows: `FROM video_facts WHERE gone = 0 AND id NOT IN (SELECT id FROM video_latest)`,
 		did:  "marked %d video{|s} to be refreshed, whose counts were lost", mend: restoreLatest},
@@ -44,17 +47,22 @@ var contradictions = []contradiction{
 	deleted("%d piece{|s} {asks|ask} for nothing that can be read", `FROM pieces
 		WHERE NOT json_valid(spec) OR NOT json_valid(waiting) OR NOT json_valid(listing)
 		   OR spec = '{}' AND waiting = '[]' AND known = 0 AND slot NOT IN (SELECT slot FROM vanished)
-		      AND slot IN (SELECT id FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND videos = 0)`),
+		      AND slot IN (SELECT id FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed')
+		          AND videos = 0)`),
 	{mend: `DELETE FROM backfills WHERE ready AND id NOT IN (SELECT backfill FROM series WHERE backfill IS NOT NULL)`},
 	{what: "%d piece{|s} {is|are} of a backfill that is not there", rows: lostBackfills, mend: `
 			INSERT INTO backfills (id, name, kind, identity, spec, cost_table, wait, created_at, cancelled_at)
-			SELECT backfill, 'bf-' || backfill, 'videos', 'lost ' || backfill, '{}', '', 0, max(newest) * 1000, ?1 ` + lostBackfills + `
+			SELECT backfill, 'bf-' || backfill, 'videos', 'lost ' || backfill, '{}', '', 0, max(newest) * 1000, ?1 ` +
+		lostBackfills + `
 			GROUP BY backfill`}, // keeps the units of its pieces, and its name taken
-	{mend: failPieces + `series IN (SELECT series.id FROM series JOIN backfills ON backfills.id = backfill WHERE identity = 'lost ' || backfill)`},
+	{mend: failPieces + `series IN (SELECT series.id FROM series JOIN backfills ON backfills.id = backfill
+		WHERE identity = 'lost ' || backfill)`},
 	{what: "%d piece{|s} {has|have} lost {its|their} slot", rows: slotlessSeries,
-		mend: `INSERT INTO slots (series, due_at, kind, state, reason) SELECT id, newest, 'backfill', 'failed', '` + lostPiece + `' ` + slotlessSeries},
+		mend: `INSERT INTO slots (series, due_at, kind, state, reason) SELECT id, newest, 'backfill', 'failed', '` +
+			lostPiece + `' ` + slotlessSeries},
 	{what: "%d piece{|s} {has|have} lost {its request|their requests}",
-		rows: `FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND id NOT IN (SELECT slot FROM pieces)`,
+		rows: `FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed')
+			AND id NOT IN (SELECT slot FROM pieces)`,
 		mend: failPieces + `kind = 'backfill' AND id NOT IN (SELECT slot FROM pieces)`},
 	{what: "%d search{|es} {has|have} lost {its|their} results", rows: `FROM slots WHERE ` + lostSearches,
 		mend: `UPDATE slots SET pages = 0, token = '', token_at = NULL WHERE ` + lostSearches},
@@ -65,15 +73,18 @@ var contradictions = []contradiction{
 			WHERE found.id = series.id AND newest <> last`},
 	{mend: `
 			UPDATE slots SET state = 'skipped', reason = 'superseded by a newer slot'
-			WHERE state = 'due' AND due_at < (SELECT max(due_at) FROM slots AS other WHERE other.series = slots.series AND state <> 'missed')`},
-	{what: "%d series {has|have} another slot to claim than {it says|they say}", rows: `FROM series WHERE ` + wronglyOpen, mend: `
+			WHERE state = 'due' AND due_at < (SELECT max(due_at) FROM slots AS other WHERE other.series = slots.series
+				AND state <> 'missed')`},
+	{what: "%d series {has|have} another slot to claim than {it says|they say}",
+		rows: `FROM series WHERE ` + wronglyOpen, mend: `
 			UPDATE series SET open = (
 				SELECT due_at FROM slots
 				WHERE series = series.id AND (state IN ('due', 'claimed') OR state = 'stopped' AND due_at = newest)
 				ORDER BY due_at DESC LIMIT 1)
 			WHERE ` + wronglyOpen},
 	{what: "%d series {was|were} fresh later than {it says|they say}",
-		rows: `FROM series WHERE coalesce(fresh_at, 0) < (SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done')`,
+		rows: `FROM series WHERE coalesce(fresh_at, 0) < (SELECT max(fetched_at)
+			FROM slots WHERE series = series.id AND state = 'done')`,
 		mend: `
 			UPDATE series SET fresh_at = last
 			FROM (SELECT series AS id, max(fetched_at) AS last FROM slots WHERE state = 'done' GROUP BY series) AS found
@@ -91,7 +102,8 @@ const lostCharts = `
 UPDATE slots
 SET pages = 0, videos = 0, token = '', token_at = NULL,
     state = CASE WHEN state <> 'done' THEN state
-        WHEN due_at = (SELECT max(due_at) FROM slots AS other WHERE other.series = slots.series) THEN 'due' ELSE 'failed' END,
+        WHEN due_at = (SELECT max(due_at) FROM slots AS other WHERE other.series = slots.series) THEN 'due'
+            ELSE 'failed' END,
     reason = iif(state = 'done', 'its chart was lost when the store was damaged', reason)
 WHERE `
 
@@ -99,12 +111,14 @@ const (
 	lostChannels   = `channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`
 	lostBackfills  = `FROM series WHERE backfill IS NOT NULL AND backfill NOT IN (SELECT id FROM backfills)`
 	slotlessSeries = `FROM series WHERE backfill IS NOT NULL AND id NOT IN (SELECT series FROM slots)`
-	lostSearches   = `kind = 'search' AND state IN ('due', 'stopped', 'claimed') AND pages > 0 AND id NOT IN (SELECT slot FROM pieces)`
-	wronglyOpen    = `(open IS NOT NULL AND NOT EXISTS (
+	lostSearches   = `kind = 'search' AND state IN ('due', 'stopped', 'claimed') AND pages > 0
+		AND id NOT IN (SELECT slot FROM pieces)`
+	wronglyOpen = `(open IS NOT NULL AND NOT EXISTS (
 		SELECT 1 FROM slots WHERE series = series.id AND due_at = open AND state IN ('due', 'claimed', 'stopped'))
 	OR EXISTS (
 		SELECT 1 FROM slots
-		WHERE series = series.id AND due_at IS NOT open AND (state = 'due' OR backfill IS NOT NULL AND state IN ('claimed', 'stopped'))))`
+		WHERE series = series.id AND due_at IS NOT open
+			AND (state = 'due' OR backfill IS NOT NULL AND state IN ('claimed', 'stopped'))))`
 
 	// lostPiece is the reason of a piece that fails because its request is lost.
 	lostPiece  = `its request was lost when the store was damaged: plan it again`
@@ -118,7 +132,8 @@ WHERE state IN ('due', 'stopped', 'claimed') AND `
 var restoreLatest = fmt.Sprintf(`
 UPDATE video_facts SET fetched_day = 0 WHERE gone = 0 AND id NOT IN (SELECT id FROM video_latest);
 INSERT INTO video_latest (id, fetched_at, seen_at)
-SELECT id, ?1 - %d, coalesce((SELECT max(slots.fetched_at) FROM placements JOIN slots ON slots.id = slot WHERE video = video_facts.id), ?1 - %[1]d)
+SELECT id, ?1 - %d, coalesce((SELECT max(slots.fetched_at) FROM placements JOIN slots ON slots.id = slot
+	WHERE video = video_facts.id), ?1 - %[1]d)
 FROM video_facts WHERE gone = 0 AND id NOT IN (SELECT id FROM video_latest)`, longAgo.Milliseconds())
 
 // longAgo is the age of a fetch after which the next refresh asks again.

@@ -175,9 +175,11 @@ func (s *Store) Yields(ctx context.Context, since, now time.Time) (ingest.Yields
 			return err
 		}
 		return tx.QueryRowContext(ctx, `
-			SELECT (SELECT coalesce(min(due_at), ?1) FROM slots WHERE kind <> 'backfill' AND kind = 'chart' AND state = 'done' AND due_at >= ?1),
+			SELECT (SELECT coalesce(min(due_at), ?1) FROM slots WHERE kind <> 'backfill' AND kind = 'chart' AND state = 'done'
+				AND due_at >= ?1),
 			       (SELECT coalesce(sum(units), 0) FROM slots WHERE kind <> 'backfill' AND kind = 'refresh' AND due_at >= ?1),
-			       (SELECT count(*) FROM video_latest WHERE fetched_at >= ?2 AND seen_at < ?2)`, ceilUnix(since), since.UnixMilli()).
+			       (SELECT count(*) FROM video_latest WHERE fetched_at >= ?2 AND seen_at < ?2)`,
+			ceilUnix(since), since.UnixMilli()).
 			Scan(inSeconds(&yields.Since), &yields.RefreshUnits, &yields.Unseen)
 	})
 	return yields, err
@@ -208,7 +210,8 @@ func seriesYield(ctx context.Context, tx *txn, series int64, since time.Time) (y
 		return nil
 	}, `
 		SELECT slots.id, pages, units, video FROM slots JOIN placements ON placements.slot = slots.id
-		WHERE slots.series = ?1 AND kind = 'chart' AND state = 'done' AND due_at >= ?2 ORDER BY due_at, rank`, series, ceilUnix(since))
+		WHERE slots.series = ?1 AND kind = 'chart' AND state = 'done' AND due_at >= ?2 ORDER BY due_at, rank`,
+		series, ceilUnix(since))
 	end()
 	return y, err
 }

@@ -15,7 +15,8 @@ const videoColumns = `
 	published_at, duration_s, live, tags, videos.views, videos.likes, videos.comments`
 
 // withGone is the view videos with the gone ones: they have an id and no more.
-const withGone = `(SELECT video_facts.*, views, likes, comments FROM video_facts LEFT JOIN video_latest USING (id)) AS videos`
+const withGone = `(SELECT video_facts.*, views, likes, comments FROM video_facts
+	LEFT JOIN video_latest USING (id)) AS videos`
 
 // scanVideo reads videoColumns, and the columns after them into more.
 func scanVideo(row scanner, more ...any) (ingest.Video, error) {
@@ -68,7 +69,8 @@ func dropVideo(ctx context.Context, tx *txn, id int64) (placements int, err erro
 // that they refer to, which keeps nothing but the video's id.
 func dropGone(ctx context.Context, tx *txn, id int64) error {
 	var placed bool
-	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM placements WHERE video = ?)`, id).Scan(&placed); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM placements WHERE video = ?)`,
+		id).Scan(&placed); err != nil {
 		return err
 	}
 	if !placed {
@@ -76,10 +78,12 @@ func dropGone(ctx context.Context, tx *txn, id int64) error {
 		return err
 	}
 	for _, q := range []string{
-		`DELETE FROM video_text WHERE rowid = ?`, `DELETE FROM video_latest WHERE id = ?`, `DELETE FROM absences WHERE video = ?`,
+		`DELETE FROM video_text WHERE rowid = ?`, `DELETE FROM video_latest WHERE id = ?`,
+		`DELETE FROM absences WHERE video = ?`,
 		`DELETE FROM descriptions WHERE video = ?`,
-		`UPDATE video_facts SET gone = 1, text_hash = 0, facts_hash = 0, fetched_day = 0, channel = NULL, published_at = NULL, duration_s = 0,
-			category = '', language = '', thumbnail = '', title = '', tags = '[]' WHERE id = ?`,
+		`UPDATE video_facts SET gone = 1, text_hash = 0, facts_hash = 0, fetched_day = 0, channel = NULL,
+			published_at = NULL, duration_s = 0, category = '', language = '', thumbnail = '', title = '', tags = '[]'
+			WHERE id = ?`,
 	} {
 		if _, err := tx.ExecContext(ctx, q, id); err != nil {
 			return err
@@ -99,7 +103,8 @@ func textHash(v ingest.Video) int64 {
 
 // factsHash hashes a video's row in video_facts; text is its textHash. The result is never 0.
 func factsHash(v ingest.Video, text int64) int64 {
-	h := newHash().numbers(text, v.PublishedAt.Unix(), int64(v.Duration/time.Second)).texts(v.Category, v.Language, v.Thumbnail)
+	h := newHash().numbers(text, v.PublishedAt.Unix(), int64(v.Duration/time.Second)).texts(v.Category,
+		v.Language, v.Thumbnail)
 	if v.Live {
 		h = h.numbers(1)
 	}

@@ -33,16 +33,19 @@ type knownChannel struct {
 
 const (
 	findVideos = `
-		SELECT video_id, video_facts.id, text_hash, facts_hash, fetched_day, views, category, channel, coalesce(channel_id, ''), coalesce(channels.title, '')
+		SELECT video_id, video_facts.id, text_hash, facts_hash, fetched_day, views, category, channel,
+			coalesce(channel_id, ''), coalesce(channels.title, '')
 		FROM json_each(?1) AS given CROSS JOIN video_facts ON video_id = given.value
 		LEFT JOIN video_latest AS latest ON latest.id = video_facts.id LEFT JOIN channels ON channels.id = channel`
 
-	findChannels  = `SELECT channel_id, channels.id, title FROM json_each(?1) AS given CROSS JOIN channels ON channel_id = given.value`
+	findChannels = `SELECT channel_id, channels.id, title FROM json_each(?1) AS given
+		CROSS JOIN channels ON channel_id = given.value`
 	addChannels   = `INSERT INTO channels (channel_id, title) VALUES`
 	addedChannels = ` RETURNING channel_id, id, title`
 
 	addFacts = `
-		INSERT INTO video_facts (text_hash, facts_hash, fetched_day, channel, published_at, duration_s, live, category, language,
+		INSERT INTO video_facts (text_hash, facts_hash, fetched_day, channel, published_at, duration_s, live, category,
+			language,
 		                         thumbnail, title, tags, video_id)
 		VALUES`
 	addedFacts = ` RETURNING video_id, id`
@@ -67,7 +70,8 @@ const (
 // where the indexed text changed. found says that these are sightings (schema.sql), in a chart of series unless that
 // is 0; otherwise videos that are not stored are skipped. Of duplicates the last counts, as does a channel's last
 // name.
-func writeVideos(ctx context.Context, tx *txn, at time.Time, series int64, videos []ingest.Video, found bool) (map[string]int64, error) {
+func writeVideos(ctx context.Context, tx *txn, at time.Time, series int64, videos []ingest.Video,
+	found bool) (map[string]int64, error) {
 	w := &videoWriter{tx: tx, known: map[string]knownVideo{}, channels: map[string]knownChannel{}, texts: texts{}}
 	if err := w.findVideos(ctx, videos); err != nil {
 		return nil, err
@@ -181,7 +185,8 @@ func (w *videoWriter) writeChannels(ctx context.Context, videos []ingest.Video) 
 // rename gives a channel a new name, and reindexes its videos. It resets their facts_hash, so that a video fetched
 // under the old name restores that name.
 func (w *videoWriter) rename(ctx context.Context, channel knownChannel) error {
-	if _, err := w.tx.ExecContext(ctx, `UPDATE channels SET title = ? WHERE id = ?`, channel.title, channel.id); err != nil {
+	if _, err := w.tx.ExecContext(ctx, `UPDATE channels SET title = ? WHERE id = ?`, channel.title,
+		channel.id); err != nil {
 		return err
 	}
 	videos := map[int64]ingest.Video{}
@@ -196,7 +201,8 @@ func (w *videoWriter) rename(ctx context.Context, channel knownChannel) error {
 	}
 	for id, v := range videos {
 		hash := textHash(v)
-		if _, err := w.tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ?, facts_hash = 0 WHERE id = ?`, hash, id); err != nil {
+		if _, err := w.tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ?, facts_hash = 0 WHERE id = ?`,
+			hash, id); err != nil {
 			return err
 		}
 		if k, ok := w.known[v.ID]; ok {
@@ -228,7 +234,8 @@ func (w *videoWriter) writeFacts(ctx context.Context, day int64, order []string,
 		}
 		channel := sql.NullInt64{Int64: w.channels[v.ChannelID].id, Valid: v.ChannelID != ""}
 		published := sql.NullInt64{Int64: v.PublishedAt.Unix(), Valid: !v.PublishedAt.IsZero()}
-		row := []any{text, facts, day, channel, published, int64(v.Duration / time.Second), v.Live, v.Category, v.Language, v.Thumbnail,
+		row := []any{text, facts, day, channel, published, int64(v.Duration / time.Second), v.Live,
+			v.Category, v.Language, v.Thumbnail,
 			v.Title, listJSON(v.Tags), v.ID}
 		if k.id == 0 {
 			fresh = append(fresh, row)
@@ -307,7 +314,8 @@ func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 			return err
 		}
 		// Without a channel's row, its name is known only through the hash, which must stay.
-		if _, err := tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`, textHash(v), id); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`,
+			textHash(v), id); err != nil {
 			return err
 		}
 		texts.add(id, v)

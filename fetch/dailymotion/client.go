@@ -176,12 +176,14 @@ func setTime(q url.Values, name string, t time.Time) {
 }
 
 // newCall returns the call for the page that token names; "" is the first.
-func newCall[T any](c *Client, q wire.Question, query url.Values, token string, read func([]byte, int) (T, error)) fetch.Call[T] {
+func newCall[T any](c *Client, q wire.Question, query url.Values, token string,
+	read func([]byte, int) (T, error)) fetch.Call[T] {
 	page := cmp.Or(token, "1")
 	number, err := strconv.Atoi(page)
 	if err != nil || number < 1 || number > lastPage || strconv.Itoa(number) != page {
 		bad := &fetch.Error{Verdict: fetch.BadToken, Method: q.Method, Err: fmt.Errorf("%w, not %.40q", errToken, token)}
-		return fetch.Call[T]{Method: q.Method, Region: q.Region, Do: func(context.Context) (none T, _ error) { return none, bad }}
+		return fetch.Call[T]{Method: q.Method, Region: q.Region,
+			Do: func(context.Context) (none T, _ error) { return none, bad }}
 	}
 	query.Set("page", page)
 	query.Set("limit", strconv.Itoa(pageSize))

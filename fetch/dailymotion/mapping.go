@@ -51,24 +51,27 @@ type idItem struct {
 // mapVideos reads a whole answer for the page with a number. An empty list is a page. Fields that differ from the
 // API's documentation are left out, and so are items without an id.
 func mapVideos(body []byte, number int) (page ingest.Page, err error) {
-	page.Videos, page.Next, page.Odd, err = readList(body, number, func(item *videoItem, odd *ingest.Odd) (v ingest.Video, ok bool) {
-		if ok = isID(item.ID); ok {
-			v = mapVideo(item, odd)
-		}
-		return v, ok
-	})
+	page.Videos, page.Next, page.Odd, err = readList(body, number,
+		func(item *videoItem, odd *ingest.Odd) (v ingest.Video, ok bool) {
+			if ok = isID(item.ID); ok {
+				v = mapVideo(item, odd)
+			}
+			return v, ok
+		})
 	return page, err
 }
 
 // mapFound reads an answer with ids only, by the same rules.
 func mapFound(body []byte, number int) (found ingest.Found, err error) {
-	found.IDs, found.Next, found.Odd, err = readList(body, number, func(item *idItem, _ *ingest.Odd) (string, bool) { return item.ID, isID(item.ID) })
+	found.IDs, found.Next, found.Odd, err = readList(body, number,
+		func(item *idItem, _ *ingest.Odd) (string, bool) { return item.ID, isID(item.ID) })
 	return found, err
 }
 
 // readList returns the items converted by read, and the token of the next page: there is one if Dailymotion says there
 // is more, this page has items, and the next one is within the 1,000 results. It refuses an answer for another page.
-func readList[T, V any](body []byte, number int, read func(*T, *ingest.Odd) (V, bool)) (kept []V, next string, odd ingest.Odd, err error) {
+func readList[T, V any](body []byte, number int,
+	read func(*T, *ingest.Odd) (V, bool)) (kept []V, next string, odd ingest.Odd, err error) {
 	var l list[T]
 	if err := json.Unmarshal(body, &l); err != nil {
 		return nil, "", nil, fmt.Errorf("%w: %w", wire.ErrNotAList, err)
@@ -116,7 +119,8 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 // isID reports whether s can be an id and so part of a list of ids. The provider shows ids of small letters and
 // digits, "x26ezrb", and does not define them.
 func isID(s string) bool {
-	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+	return s != "" && len(s) <= 64 &&
+		strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // parseDate reads a number of seconds since 1970, up to the year 9999; null is no date.

@@ -237,8 +237,8 @@ func (t *Transport) keepDate(resp *http.Response) time.Time {
 // fromCache are the words of caches for an answer of their own.
 var fromCache = []string{"hit", "stale", "updating", "revalidated"}
 
-// cached reports whether a cache says that an answer is its own: by RFC 9111, by RFC 9211, where stale is the reason for
-// asking again, or as Squid, Varnish, nginx and hosts of content do.
+// cached reports whether a cache says that an answer is its own: by RFC 9111, by RFC 9211, where stale is the reason
+// for asking again, or as Squid, Varnish, nginx and hosts of content do.
 func cached(h http.Header) bool {
 	for name, values := range h {
 		text := strings.ToLower(strings.Join(values, ","))

@@ -131,7 +131,8 @@ type requester[R any] interface {
 }
 
 // newCall returns the call for a question: ask makes its request, and read reads a whole answer.
-func newCall[R, T any](c *Client, q wire.Question, ask func(context.Context) requester[R], read func(body []byte) (T, error)) fetch.Call[T] {
+func newCall[R, T any](c *Client, q wire.Question, ask func(context.Context) requester[R],
+	read func(body []byte) (T, error)) fetch.Call[T] {
 	q.Send = func(ctx context.Context) error {
 		_, err := ask(ctx).Do()
 		return err

@@ -73,9 +73,10 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 		ChannelID: s.ChannelID,
 		Category:  s.CategoryID,
 		Language:  cmp.Or(s.DefaultLanguage, s.DefaultAudioLanguage), // the former is for title and description
-		Thumbnail: wire.FirstHTTPS(t.UHD.URL, t.QHD.URL, t.FHD.URL, t.Maxres.URL, t.Standard.URL, t.High.URL, t.Medium.URL, t.Default.URL),
-		Live:      s.LiveBroadcastContent == "live" || s.LiveBroadcastContent == "upcoming",
-		Tags:      s.Tags.List,
+		Thumbnail: wire.FirstHTTPS(t.UHD.URL, t.QHD.URL, t.FHD.URL, t.Maxres.URL, t.Standard.URL,
+			t.High.URL, t.Medium.URL, t.Default.URL),
+		Live: s.LiveBroadcastContent == "live" || s.LiveBroadcastContent == "upcoming",
+		Tags: s.Tags.List,
 
 		Description: s.Description,
 	}

@@ -49,9 +49,10 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 
 // Videos implements fetch.Upstream. For no ids, or too many, Do fails with ErrIDs and sends nothing.
 func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
-	return newCall(c, wire.Question{Method: videosList, Wrong: checkIDs(ids)}, func(ctx context.Context) requester[*youtubev3.VideoListResponse] {
-		return c.listVideos(ctx).Id(ids...)
-	}, mapPage)
+	return newCall(c, wire.Question{Method: videosList, Wrong: checkIDs(ids)},
+		func(ctx context.Context) requester[*youtubev3.VideoListResponse] {
+			return c.listVideos(ctx).Id(ids...)
+		}, mapPage)
 }
 
 func (c *Client) listVideos(ctx context.Context) *youtubev3.VideosListCall {
@@ -114,9 +115,12 @@ func mapCounts(body []byte) ([]ingest.Counts, error) {
 // CategoryNames are YouTube's names of the categories of charts and videos, unchanged for years; fetched names from
 // Categories take precedence.
 var CategoryNames = map[string]string{
-	"1": "Film & Animation", "2": "Autos & Vehicles", "10": "Music", "15": "Pets & Animals", "17": "Sports", "18": "Short Movies",
-	"19": "Travel & Events", "20": "Gaming", "21": "Videoblogging", "22": "People & Blogs", "23": "Comedy", "24": "Entertainment",
-	"25": "News & Politics", "26": "Howto & Style", "27": "Education", "28": "Science & Technology", "29": "Nonprofits & Activism",
+	"1": "Film & Animation", "2": "Autos & Vehicles", "10": "Music", "15": "Pets & Animals",
+	"17": "Sports", "18": "Short Movies",
+	"19": "Travel & Events", "20": "Gaming", "21": "Videoblogging", "22": "People & Blogs",
+	"23": "Comedy", "24": "Entertainment",
+	"25": "News & Politics", "26": "Howto & Style", "27": "Education", "28": "Science & Technology",
+	"29": "Nonprofits & Activism",
 	"30": "Movies", "42": "Shorts", "43": "Shows", "44": "Trailers",
 }
 
@@ -124,7 +128,8 @@ var CategoryNames = map[string]string{
 func (c *Client) Categories(region ingest.Region) fetch.Call[[]ingest.Category] {
 	q := wire.Question{Method: videoCategoriesList, Region: region, Wrong: checkRegion(region)}
 	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.VideoCategoryListResponse] {
-		return c.service.VideoCategories.List([]string{"snippet"}).RegionCode(string(region)).Fields("items(id,snippet/title)").Context(ctx)
+		return c.service.VideoCategories.List([]string{"snippet"}).RegionCode(string(region)).
+			Fields("items(id,snippet/title)").Context(ctx)
 	}, mapCategories)
 }
 

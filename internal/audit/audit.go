@@ -131,9 +131,9 @@ func (a Account) missing(ctx context.Context, slots []ingest.Slot, part part) ([
 	return compare(within, spent, a.Tariff, part), nil
 }
 
-// Rebuild returns the spends to post to a ledger that lacks anything: first the missing ones, with emergency calls, then
-// all spends of slots that began before the horizon and went on within it, since counting too much is safe. This order
-// lets a rebuild that was cut short be repeated: Missing finds something until everything has been posted.
+// Rebuild returns the spends to post to a ledger that lacks anything: first the missing ones, with emergency calls,
+// then all spends of slots that began before the horizon and went on within it, since counting too much is safe. This
+// order lets a rebuild that was cut short be repeated: Missing finds something until everything has been posted.
 func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
 	missing, err := a.Missing(ctx, slots)
 	if err != nil || len(missing) == 0 {

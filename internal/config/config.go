@@ -93,8 +93,9 @@ type JobLimits struct {
 	SearchPages int            // the most that a search has; 0: it cannot be searched
 	Category    *regexp.Regexp // the form of a category's id
 
-	Channel func(ref string) (string, error)  // reads a channel as people name it; nil: it lists no uploads
-	Video   func(ref string) (id, why string) // reads a video, or says why it is none; nil: it gives no counts of chosen videos
+	Channel func(ref string) (string, error) // reads a channel as people name it; nil: it lists no uploads
+	// reads a video, or says why it is none; nil: it gives no counts of chosen videos
+	Video func(ref string) (id, why string)
 }
 
 // maxConfiguredHosts keeps each host's part of the emergency budget large enough to be of use.
@@ -125,9 +126,12 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	}
 	err = cmp.Or(err, c.makePathsWhole(&file))
 	err = cmp.Or(err, c.setHooks(file), c.setTexts(file))
-	err = cmp.Or(err, c.setNumbers(file), c.at("pacing", os.Getenv("INGEST_PACING") == "", c.setPacing(file)), c.setPages(file), c.setStopExit(),
-		c.at("account", c.Account == file.Account, quota.CheckAccount(c.Account)), c.at("ledger", c.Ledger == file.Ledger, CheckLedger(c.Ledger)),
-		c.at("store", c.Store == file.Store, CheckStore(c.Store)), c.at("listen", c.Listen == file.Listen, CheckListen(c.Listen)),
+	err = cmp.Or(err, c.setNumbers(file), c.at("pacing", os.Getenv("INGEST_PACING") == "", c.setPacing(file)),
+		c.setPages(file), c.setStopExit(),
+		c.at("account", c.Account == file.Account, quota.CheckAccount(c.Account)),
+		c.at("ledger", c.Ledger == file.Ledger, CheckLedger(c.Ledger)),
+		c.at("store", c.Store == file.Store, CheckStore(c.Store)),
+		c.at("listen", c.Listen == file.Listen, CheckListen(c.Listen)),
 		c.at("admin_listen", c.AdminListen == file.AdminListen, CheckListen(c.AdminListen)))
 	if quota.CheckAccount(c.Account) != nil {
 		c.Account = "default"
@@ -198,14 +202,16 @@ func (c *Config) setNumbers(file configFile) (err error) {
 	}{
 		{&c.Hosts, "hosts", file.Hosts, 1, maxConfiguredHosts, "how many data directories share the ledger"},
 		{&c.Concurrency, "concurrency", file.Concurrency, 4, MaxConcurrency, "how many regions are fetched at once"},
-		{&c.StaleAfter, "stale_after", file.StaleAfter, regions.DefaultStaleAfter, maxStaleAfter, "after how many intervals a region is stale"},
+		{&c.StaleAfter, "stale_after", file.StaleAfter, regions.DefaultStaleAfter, maxStaleAfter,
+			"after how many intervals a region is stale"},
 	} {
 		if *n.into = n.by; n.file != nil {
 			*n.into = *n.file
 		}
 		if given := *n.into; given < 1 || given > n.max {
 			*n.into = n.by
-			err = cmp.Or(err, c.at(n.field, true, fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.File, n.field, given, n.max, n.what)))
+			err = cmp.Or(err,
+				c.at(n.field, true, fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.File, n.field, given, n.max, n.what)))
 		}
 	}
 	return err
@@ -236,7 +242,8 @@ const maxTheme = 64 << 10
 
 // setPages reads the content and look of the pages, and whether requests for them are logged.
 func (c *Config) setPages(file configFile) error {
-	for _, field := range []struct{ name, value string }{{"access_log", file.AccessLog}, {"thumbnails", file.Thumbnails}, {"descriptions", file.Describe}, {"derived_metrics", file.Derived}} {
+	for _, field := range []struct{ name, value string }{{"access_log", file.AccessLog}, {"thumbnails", file.Thumbnails},
+		{"descriptions", file.Describe}, {"derived_metrics", file.Derived}} {
 		if field.value != "" && field.value != "on" && field.value != "off" {
 			return c.at(field.name, true, fmt.Errorf("%s: %s: %q is not known: use on or off", c.File, field.name, field.value))
 		}
@@ -253,9 +260,11 @@ func (c *Config) setPages(file configFile) error {
 	css, err := strictyaml.ReadFile(file.Theme)
 	switch {
 	case err != nil:
-		return c.at("theme", true, fmt.Errorf("%s: theme: %w: name a CSS file that this user may read, or leave it out", c.File, err))
+		return c.at("theme", true,
+			fmt.Errorf("%s: theme: %w: name a CSS file that this user may read, or leave it out", c.File, err))
 	case len(css) > maxTheme || !utf8.Valid(css):
-		return c.at("theme", true, fmt.Errorf("%s: theme: %s is not a CSS file of at most %d kB in UTF-8", c.File, file.Theme, maxTheme>>10))
+		return c.at("theme", true, fmt.Errorf("%s: theme: %s is not a CSS file of at most %d kB in UTF-8",
+			c.File, file.Theme, maxTheme>>10))
 	}
 	c.Theme = css
 	return nil
@@ -294,7 +303,8 @@ func (c *Config) readFile(upstreams map[string]JobLimits) (configFile, error) {
 		return file, err
 	}
 	if len(file.Jobs) == 0 {
-		return file, y.Errorf([]string{"jobs"}, "jobs: is empty, so that nothing would ever run: leave it out for the default")
+		return file, y.Errorf([]string{"jobs"},
+			"jobs: is empty, so that nothing would ever run: leave it out for the default")
 	}
 	c.Jobs = nil
 	seen := map[string]bool{}
@@ -321,7 +331,8 @@ func (c *Config) chooseUpstream(named string, upstreams map[string]JobLimits) er
 	c.Upstream = cmp.Or(os.Getenv("INGEST_UPSTREAM"), named, "youtube")
 	p, ok := upstreams[c.Upstream]
 	if !ok {
-		return fmt.Errorf("upstream %q is not known to this program: use %s", c.Upstream, strings.Join(slices.Sorted(maps.Keys(upstreams)), " or "))
+		return fmt.Errorf("upstream %q is not known to this program: use %s", c.Upstream,
+			strings.Join(slices.Sorted(maps.Keys(upstreams)), " or "))
 	}
 	c.Jobs = DefaultJobs(p)
 	return nil

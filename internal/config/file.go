@@ -55,8 +55,8 @@ type configFile struct {
 }
 
 // makePathsWhole counts relative paths from the directory of the config file: cron, systemd and a shell start ingest in
-// different ones, and each would get a ledger of its own, with the whole quota. Where a secret stands by mistake in place
-// of its file's name it stays as it is, since no message shows that.
+// different ones, and each would get a ledger of its own, with the whole quota. Where a secret stands by mistake in
+// place of its file's name it stays as it is, since no message shows that.
 func (c *Config) makePathsWhole(f *configFile) error {
 	dir, err := filepath.Abs(filepath.Dir(c.File))
 	type field struct {
@@ -64,7 +64,8 @@ func (c *Config) makePathsWhole(f *configFile) error {
 		path   *string
 		secret bool
 	}
-	paths := []field{{"key_file", &f.KeyFile, true}, {"ping_file", &f.PingFile, true}, {"data", &f.Data, false}, {"costs", &f.Costs, false}, {"theme", &f.Theme, false}}
+	paths := []field{{"key_file", &f.KeyFile, true}, {"ping_file", &f.PingFile, true}, {"data", &f.Data, false},
+		{"costs", &f.Costs, false}, {"theme", &f.Theme, false}}
 	for i := range f.Backups {
 		paths = append(paths, field{"backups", &f.Backups[i], false})
 	}
@@ -77,7 +78,8 @@ func (c *Config) makePathsWhole(f *configFile) error {
 		whole := filepath.Join(dir, *p.path)
 		switch {
 		case strings.HasPrefix(*p.path, "~"), strings.HasPrefix(*p.path, "$") && !p.secret:
-			err = cmp.Or(err, c.at(p.name, true, fmt.Errorf("%s: %s: %.1s means nothing outside a shell: write the whole path", c.File, *p.path, *p.path)))
+			err = cmp.Or(err, c.at(p.name, true,
+				fmt.Errorf("%s: %s: %.1s means nothing outside a shell: write the whole path", c.File, *p.path, *p.path)))
 		case *p.path != "" && !filepath.IsAbs(*p.path) && (FileExists(whole) || !p.secret):
 			*p.path = whole
 		}
@@ -203,7 +205,8 @@ func (j jobFile) setKind(p JobLimits, job *ingest.Job) (field string, err error)
 	}
 	if j.Pages != nil {
 		if job.Pages = *j.Pages; job.Pages < 1 || job.Pages > pages {
-			return "pages", fmt.Errorf("pages: %d is outside 1..%d, the pages of a %s of this upstream", job.Pages, pages, job.Kind)
+			return "pages", fmt.Errorf("pages: %d is outside 1..%d, the pages of a %s of this upstream",
+				job.Pages, pages, job.Kind)
 		}
 	}
 	if j.Category != nil {
@@ -229,7 +232,8 @@ func (j jobFile) setQueries(job *ingest.Job) (field string, err error) {
 	case one && len(job.Queries) > 0:
 		return "query", errors.New("query: and queries: are both set: use one of them")
 	case !one && len(job.Queries) == 0:
-		return "query", errors.New("query: is empty: a search job needs the words that it searches for, or a list of queries:")
+		return "query", errors.New("query: is empty: a search job needs the words that it searches for, " +
+			"or a list of queries:")
 	case len(job.Queries) > 0 && len(job.Regions) > 1:
 		return "regions", errors.New("regions: a job with queries: has one region at most: make it a job for each region")
 	}
@@ -241,10 +245,12 @@ func (j jobFile) setChannels(p JobLimits, job *ingest.Job) (field string, err er
 	switch {
 	case p.Channel == nil:
 		return "kind", errors.New("kind: this upstream lists no uploads of channels: use chart or refresh")
-	case j.Pages != nil || j.Category != nil || len(j.Regions)+len(j.Queries)+len(j.IDs) > 0 || j.Query+j.From+j.Charted != "":
+	case j.Pages != nil || j.Category != nil || len(j.Regions)+len(j.Queries)+len(j.IDs) > 0 ||
+		j.Query+j.From+j.Charted != "":
 		return "kind", errors.New("an uploads job takes name, kind, channels, file, stagger and every or cron only")
 	}
-	if job.Channels, field, err = j.list("channels", j.Channels, mostListed, p.Channel); err == nil && len(job.Channels) == 0 {
+	if job.Channels, field, err = j.list("channels", j.Channels, mostListed, p.Channel); err == nil &&
+		len(job.Channels) == 0 {
 		return "channels", errors.New("channels: is empty: an uploads job needs the channels that it watches")
 	}
 	return field, err
@@ -289,7 +295,8 @@ const (
 
 // list returns the items of a field and of the job's file, each once, as read returns them. The file has one a line;
 // empty lines and lines that begin with # are left out.
-func (j jobFile) list(name string, given []string, most int, read func(string) (string, error)) (items []string, field string, err error) {
+func (j jobFile) list(name string, given []string, most int,
+	read func(string) (string, error)) (items []string, field string, err error) {
 	known := map[string]bool{}
 	add := func(item string) error {
 		item, err := read(item)

@@ -82,12 +82,14 @@ func (r Reader) Chart(ctx context.Context, q ChartQuery) (report.MovesDocument, 
 
 // compare says how a chart differs from an older one.
 func (r Reader) compare(ctx context.Context, c store.Chart, q ChartQuery) (report.MovesDocument, error) {
-	older, err := r.Store.FindChart(ctx, store.ChartQuery{Region: c.Region, Job: c.Job, At: q.Compare(c.Slot), Partial: q.Partial})
+	older, err := r.Store.FindChart(ctx,
+		store.ChartQuery{Region: c.Region, Job: c.Job, At: q.Compare(c.Slot), Partial: q.Partial})
 	if err != nil {
 		return report.MovesDocument{}, fmt.Errorf("--compare: %w", err)
 	}
 	if !older.Slot.Before(c.Slot) {
-		return report.MovesDocument{}, fmt.Errorf("%w: at both times the chart of slot %s stood: give --compare an earlier time", report.ErrBadRequest, term.Stamp(c.Slot))
+		return report.MovesDocument{}, fmt.Errorf("%w: at both times the chart of slot %s stood: "+
+			"give --compare an earlier time", report.ErrBadRequest, term.Stamp(c.Slot))
 	}
 	var items []report.MoveItem
 	for _, m := range store.Compare(older, c) {
@@ -121,7 +123,8 @@ func (r Reader) addCourses(ctx context.Context, doc *report.MovesDocument) error
 	return err
 }
 
-func (r Reader) courses(ctx context.Context, region ingest.Region, job string, at time.Time, videos []string) (map[string]report.CourseDocument, error) {
+func (r Reader) courses(ctx context.Context, region ingest.Region, job string, at time.Time,
+	videos []string) (map[string]report.CourseDocument, error) {
 	courses := map[string]report.CourseDocument{}
 	stored, err := r.Store.Courses(ctx, region, job, at, videos)
 	for id, c := range stored {
@@ -151,8 +154,10 @@ func (r Reader) nameOf(category, stored string) string { return cmp.Or(stored, r
 // newVideo returns the document of a video; stored is the name that the store has for its category.
 func (r Reader) newVideo(v ingest.Video, stored string) report.VideoDocument {
 	return report.VideoDocument{
-		VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category, Named: r.nameOf(v.Category, stored),
-		PublishedAt: term.TimeOrNull(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: append([]string{}, v.Tags...),
+		VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
+		Named:       r.nameOf(v.Category, stored),
+		PublishedAt: term.TimeOrNull(v.PublishedAt), DurationS: int64(v.Duration / time.Second),
+		Live: v.Live, Tags: append([]string{}, v.Tags...),
 		URL: r.Watch + url.QueryEscape(v.ID), Thumbnail: v.Thumbnail, Views: v.Views, Likes: v.Likes, Comments: v.Comments,
 	}
 }
@@ -161,7 +166,8 @@ func (r Reader) newChart(c store.Chart) report.ChartDocument {
 	doc := report.ChartDocument{
 		Region: c.Region, Job: c.Job, Slot: term.Second(c.Slot), FetchedAt: term.TimeOrNull(c.FetchedAt), Partial: c.Partial,
 		ShortSince: term.TimeOrNull(c.ShortSince), ShortVideos: c.ShortVideos,
-		Earlier: term.TimeOrNull(c.Earlier), Later: term.TimeOrNull(c.Later), DayBefore: term.TimeOrNull(c.DayBefore), Items: []report.ChartItem{},
+		Earlier: term.TimeOrNull(c.Earlier), Later: term.TimeOrNull(c.Later), DayBefore: term.TimeOrNull(c.DayBefore),
+		Items: []report.ChartItem{},
 	}
 	for _, p := range c.Items {
 		doc.Items = append(doc.Items, r.newChartItem(c, p))
@@ -179,7 +185,8 @@ func (r Reader) Video(ctx context.Context, q store.HistoryQuery) (report.History
 	doc := report.HistoryDocument{VideoDocument: r.newVideo(h.Video, h.Category), Description: h.Video.Description,
 		Sightings: []report.SightingDocument{}}
 	for _, s := range h.Sightings {
-		sighting := report.SightingDocument{Region: s.Region, Job: s.Job, Slot: term.Second(s.Slot), Rank: s.Rank, Views: s.Views, Likes: s.Likes, Comments: s.Comments}
+		sighting := report.SightingDocument{Region: s.Region, Job: s.Job, Slot: term.Second(s.Slot),
+			Rank: s.Rank, Views: s.Views, Likes: s.Likes, Comments: s.Comments}
 		if !r.Hidden {
 			sighting.ViewsGained = s.Gained
 		}
@@ -194,7 +201,8 @@ func (r Reader) Search(ctx context.Context, q store.SearchQuery) (report.SearchD
 		return report.SearchDocument{}, store.Result{}, fmt.Errorf("--order rise: %w", ErrDerived)
 	}
 	found, err := r.Store.Search(ctx, q)
-	doc := report.SearchDocument{Query: q.Text, Looked: found.Looked, Forgiven: found.Forgiven, Hint: found.Hint, Capped: found.Capped, Items: []report.SearchItem{}}
+	doc := report.SearchDocument{Query: q.Text, Looked: found.Looked, Forgiven: found.Forgiven,
+		Hint: found.Hint, Capped: found.Capped, Items: []report.SearchItem{}}
 	if found.Next != "" {
 		doc.Next = &found.Next
 	}
@@ -221,20 +229,24 @@ func (r Reader) newCounts(c store.Counts, names map[string]string) *report.Count
 	listed = append(listed, slices.Sorted(maps.Keys(c.Regions))...)
 	for i, region := range listed {
 		if !slices.Contains(listed[:i], region) {
-			doc.Regions = append(doc.Regions, report.CountDocument{Value: string(region), Name: regions.Name(region), Videos: c.Regions[region]})
+			doc.Regions = append(doc.Regions,
+				report.CountDocument{Value: string(region), Name: regions.Name(region), Videos: c.Regions[region]})
 		}
 	}
 	for category, n := range c.Categories {
-		doc.Categories = append(doc.Categories, report.CountDocument{Value: category, Name: r.nameOf(category, names[category]), Videos: n})
+		doc.Categories = append(doc.Categories,
+			report.CountDocument{Value: category, Name: r.nameOf(category, names[category]), Videos: n})
 	}
 	slices.SortFunc(doc.Categories, func(a, b report.CountDocument) int {
 		return cmp.Or(cmp.Compare(b.Videos, a.Videos), cmp.Compare(a.Value, b.Value))
 	})
 	doc.Published = []report.CountDocument{{Videos: c.Published[0]}}
 	for _, d := range store.Recent {
-		doc.Published = append(doc.Published, report.CountDocument{Value: fmt.Sprintf("%dh", d/time.Hour), Videos: c.Published[d]})
+		doc.Published = append(doc.Published,
+			report.CountDocument{Value: fmt.Sprintf("%dh", d/time.Hour), Videos: c.Published[d]})
 	}
-	doc.Views = []report.CountDocument{{Videos: c.Views[0]}, {Value: fmt.Sprint(store.Popular), Videos: c.Views[store.Popular]}}
+	doc.Views = []report.CountDocument{{Videos: c.Views[0]},
+		{Value: fmt.Sprint(store.Popular), Videos: c.Views[store.Popular]}}
 	doc.Lengths = []report.CountDocument{{Videos: c.Lengths[ingest.Length{}]}}
 	for _, l := range ingest.Lengths {
 		doc.Lengths = append(doc.Lengths, report.CountDocument{Value: l.String(), Videos: c.Lengths[l]})
@@ -257,10 +269,12 @@ func (r Reader) Regions(ctx context.Context) (report.RegionsDocument, error) {
 		for _, region := range job.Regions {
 			at := slices.IndexFunc(doc.Regions, func(d report.RegionDocument) bool { return d.Region == region })
 			if at < 0 {
-				at, doc.Regions = len(doc.Regions), append(doc.Regions, report.RegionDocument{Region: region, Name: regions.Name(region)})
+				at, doc.Regions = len(doc.Regions),
+					append(doc.Regions, report.RegionDocument{Region: region, Name: regions.Name(region)})
 			}
 			done := latest.Whole(ingest.Series{Job: job.Name, Key: string(region)})
-			line := report.ChartJobDocument{Job: job.Name, Slot: term.TimeOrNull(done.DueAt), FetchedAt: term.TimeOrNull(done.FetchedAt)}
+			line := report.ChartJobDocument{Job: job.Name, Slot: term.TimeOrNull(done.DueAt),
+				FetchedAt: term.TimeOrNull(done.FetchedAt)}
 			if job.Category != "0" {
 				line.Category, line.Named = job.Category, r.nameOf(job.Category, names[job.Category])
 			}

@@ -101,7 +101,8 @@ type ChartItem struct {
 type CourseDocument struct {
 	Since *time.Time `json:"charted_since,omitempty"` // the slot of the first chart that has it
 	Peak  int        `json:"peak,omitempty"`          // its best rank
-	Ranks []int      `json:"ranks_24h,omitempty"`     // of the charts of the last 24 hours, oldest first; 0: it was not in that chart
+	// of the charts of the last 24 hours, oldest first; 0: it was not in that chart
+	Ranks []int `json:"ranks_24h,omitempty"`
 }
 
 // PlaceDocument is a rank in a region's chart.
@@ -155,7 +156,8 @@ type MoveItem struct {
 
 // NewMovesDocument separates videos that are gone from the newer chart from the rest.
 func NewMovesDocument(newer ChartDocument, comparedTo time.Time, moves []MoveItem) MovesDocument {
-	doc := MovesDocument{ChartDocument: newer, ComparedTo: comparedTo.UTC(), Changes: map[string]int{}, Items: []MoveItem{}, Gone: []MoveItem{}}
+	doc := MovesDocument{ChartDocument: newer, ComparedTo: comparedTo.UTC(), Changes: map[string]int{},
+		Items: []MoveItem{}, Gone: []MoveItem{}}
 	for _, c := range changes {
 		doc.Changes[c] = 0
 	}
@@ -226,7 +228,8 @@ type Documents struct {
 	Kept func(ctx context.Context, region ingest.Region, job string) ([]time.Time, error)
 	// Courses returns the courses of videos, by their ids, through the charts of a region and a job due at a time or
 	// earlier.
-	Courses func(ctx context.Context, region ingest.Region, job string, at time.Time, videos []string) (map[string]CourseDocument, error)
+	Courses func(ctx context.Context, region ingest.Region, job string, at time.Time,
+		videos []string) (map[string]CourseDocument, error)
 	// Regions lists the charted regions, in the order of the config.
 	Regions func(ctx context.Context) (RegionsDocument, error)
 	Slots   func(ctx context.Context, params url.Values) ([]SlotDocument, error) // all of them, newest first

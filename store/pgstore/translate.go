@@ -25,9 +25,13 @@ var dialect = []struct {
 	{regexp.MustCompile(`(^|[\s(,])(-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+))`), "$1$2::float8"},
 	{regexp.MustCompile(`\bgroup_concat\(`), "string_agg("}, // only a superuser can define such an aggregate in Postgres
 	{regexp.MustCompile(`\bvideo_text MATCH (\?\d*)`), "words @@ fts $1::tsquery"},
-	{regexp.MustCompile(`INSERT OR REPLACE INTO video_text \(rowid, title, channel, tags, description\)\s+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each\((\?\d*)\)`),
+	{
+		regexp.MustCompile(
+			`INSERT OR REPLACE INTO video_text \(rowid, title, channel, tags, description\)\s+` +
+				`SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each\((\?\d*)\)`),
 		`INSERT INTO video_text (rowid, words)
-		SELECT CAST(video ->> 0 AS bigint), CAST(video ->> 1 AS tsvector) FROM jsonb_array_elements(CAST(vectors $1 AS jsonb)) AS video
+		SELECT CAST(video ->> 0 AS bigint), CAST(video ->> 1 AS tsvector)
+			FROM jsonb_array_elements(CAST(vectors $1 AS jsonb)) AS video
 		ON CONFLICT (rowid) DO UPDATE SET words = excluded.words`},
 }
 

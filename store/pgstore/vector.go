@@ -11,8 +11,8 @@ const (
 	most    = 10_000 // tokens kept of a video: a tsvector counts positions to 16,383
 )
 
-// vectors converts index rows of package store, [[id, title, channel, tags, description], ...] as JSON, to [[id, words], ...]. It
-// returns anything else unchanged, for Postgres to refuse.
+// vectors converts index rows of package store, [[id, title, channel, tags, description], ...] as JSON, to [[id,
+// words], ...]. It returns anything else unchanged, for Postgres to refuse.
 func vectors(rows string) string {
 	var videos [][5]any
 	decoder := json.NewDecoder(strings.NewReader(rows))
@@ -36,8 +36,8 @@ func vectors(rows string) string {
 }
 
 // vector returns the text of a tsvector of a video's title, channel's name, tags and description, all from
-// text.Normalize, with the weights A to D. It skips a position between columns, so that no phrase crosses them. A token in a name begins
-// with a mark: see schema.sql.
+// text.Normalize, with the weights A to D. It skips a position between columns, so that no phrase crosses them. A
+// token in a name begins with a mark: see schema.sql.
 func vector(columns [4]string) string {
 	type lexeme struct {
 		named  bool

@@ -99,7 +99,8 @@ func (p Place) Filled(t testing.TB) (*store.Store, string) {
 
 // hostileTitles are titles chosen to break something.
 var hostileTitles = []string{
-	"Mühle im Wald", `'; DROP TABLE slots; --`, `a\b\\u0000 \n "quoted"`, "東京都の天気 👨‍👩‍👧", "\u202eright to left", "$1 ?1 %s {}", "nul \x00 in it",
+	"Mühle im Wald", `'; DROP TABLE slots; --`, `a\b\\u0000 \n "quoted"`, "東京都の天気 👨‍👩‍👧", "\u202eright to left",
+	"$1 ?1 %s {}", "nul \x00 in it",
 	"no text \xff\xfe", strings.Repeat("x", 5000), "", "NULL", "video_text MATCH ?",
 }
 
@@ -159,11 +160,13 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 			t.Errorf("the store answers\n%s\nand its copy\n%s", was, is)
 		}
 	}
-	if again, err := a.CopyInto(t.Context(), b, store.CopyOptions{}); err != nil || !again.Already || fmt.Sprint(again.Tables) != fmt.Sprint(got.Tables) {
+	if again, err := a.CopyInto(t.Context(), b, store.CopyOptions{}); err != nil || !again.Already ||
+		fmt.Sprint(again.Tables) != fmt.Sprint(got.Tables) {
 		t.Errorf("the same copy again: %+v, %v", again, err)
 	}
 	Chart(t, target, "IN", noon, Page(Titled("new", "Neuer Wald"), Titled("video00", "Mühle im Wald")))
-	if found := fmt.Sprint(Search(t, target, store.SearchQuery{Text: "wald", Region: "IN"})); found != "[new video00]" && found != "[video00 new]" {
+	if found := fmt.Sprint(Search(t, target, store.SearchQuery{Text: "wald", Region: "IN"})); found != "[new video00]" &&
+		found != "[video00 new]" {
 		t.Errorf("the later video is found as %s", found)
 	}
 	if plan := AddBackfill(t, target, Plan("next"), Numbered(1)); plan.ID != "bf-4" {

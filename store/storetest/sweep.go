@@ -81,7 +81,8 @@ func testVideosAreCountedByTheDayOnWhichTheyAreToBeRefreshed(t *testing.T, open 
 	}
 	clock.move(now.Sub(clock.now()))
 	slot.Pages++
-	if _, _, err := s.SaveVideos(t.Context(), slot, ingest.Asked{IDs: []string{"e"}}, Page(Titled("e", "e"))); err != nil { // last in a chart 20 days ago
+	// last in a chart 20 days ago
+	if _, _, err := s.SaveVideos(t.Context(), slot, ingest.Asked{IDs: []string{"e"}}, Page(Titled("e", "e"))); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.CountToRefresh(t.Context(), now.Add(21*day), 9); err != nil || fmt.Sprint(got) != "[0 0 0 0 0 0]" {
@@ -104,24 +105,23 @@ func testABackfillSaysWhetherItsVideosAreRefreshed(t *testing.T, open Open) {
 	back("found", "", "found known")
 	back("kept", ingest.KeepFresh, "kept known")
 	back("let go", ingest.LetGo, "let go known")
-	if got := Stale(t, s, noon.Add(26*day), 99); !slices.Equal(got, []string{"found known", "found", "found charted", "found in a search",
-		"kept known", "kept", "kept charted", "kept in a search"}) {
+	if got := Stale(t, s, noon.Add(26*day), 99); !slices.Equal(got, []string{"found known", "found", "found charted",
+		"found in a search", "kept known", "kept", "kept charted", "kept in a search"}) {
 		t.Errorf("after 26 days %q are to be refreshed", got)
 	}
-
 	now := clock.move(26*day - time.Hour) // all are found again, except refreshed ones
 	Chart(t, s, "US", now, Page(Titled("found charted", "F"), Titled("kept charted", "K"), Titled("let go charted", "L")))
-	search := ingest.Slot{SlotKey: ingest.SlotKey{Job: "search", DueAt: now}, Kind: ingest.KindSearch, State: ingest.Due}
-	AddDue(t, s, search)
+	key := ingest.SlotKey{Job: "search", DueAt: now}
+	AddDue(t, s, ingest.Slot{SlotKey: key, Kind: ingest.KindSearch, State: ingest.Due})
 	c := By("test", now)
-	c.Series = map[ingest.Series]bool{{Job: "search"}: true}
+	c.Series = map[ingest.Series]bool{key.Series(): true}
 	ids := []string{"found in a search", "kept in a search", "let go in a search"}
 	SaveFound(t, s, Enqueue(t, s, Claim(t, s, c), ids...), ids, ids...)
 	refreshed := []string{"found", "found known", "kept", "kept known"}
 	slot := RefreshSlot(t, s, now)
 	slot.Pages, slot.FetchedAt = 1, now
-	if _, _, err := s.SaveVideos(t.Context(), slot, ingest.Asked{IDs: refreshed}, Page(Titled("found", "F"), Titled("found known", "F"), Titled("kept", "K"),
-		Titled("kept known", "K"))); err != nil {
+	page := Page(Titled("found", "F"), Titled("found known", "F"), Titled("kept", "K"), Titled("kept known", "K"))
+	if _, _, err := s.SaveVideos(t.Context(), slot, ingest.Asked{IDs: refreshed}, page); err != nil {
 		t.Fatal(err)
 	}
 	if _, deleted, err := s.Sweep(t.Context(), noon.Add(29*day+time.Hour)); err != nil || deleted != 2 {
@@ -139,7 +139,8 @@ func testABackfillSaysWhetherItsVideosAreRefreshed(t *testing.T, open Open) {
 	plan.Spec.Upkeep = ingest.LetGo
 	slot = Claim(t, s, PiecesOf(AddBackfill(t, s, plan, Of(ingest.Piece{Key: "1", IDs: ids})), "a", clock.now()))
 	SaveFound(t, s, slot, ids, ids...)
-	if got := Stale(t, s, noon.Add(54*day), 99); slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(got, id) }) {
+	got = Stale(t, s, noon.Add(54*day), 99)
+	if slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(got, id) }) {
 		t.Errorf("after another backfill let them go %q are to be refreshed", got)
 	}
 	plan = ingest.Backfill{Kind: ingest.BackfillSearch, Spec: ingest.BackfillSpec{Upkeep: ingest.KeepFresh}, Created: noon}
@@ -151,7 +152,8 @@ func testABackfillSaysWhetherItsVideosAreRefreshed(t *testing.T, open Open) {
 }
 
 // saveVideos saves the videos that came back for the ids asked, with equal titles, at a time.
-func saveVideos(t *testing.T, s *store.Store, slot ingest.Slot, at time.Time, asked ingest.Asked, back ...string) (ingest.Slot, ingest.Absences) {
+func saveVideos(t *testing.T, s *store.Store, slot ingest.Slot, at time.Time, asked ingest.Asked,
+	back ...string) (ingest.Slot, ingest.Absences) {
 	t.Helper()
 	slot.Pages++
 	slot.FetchedAt = at
@@ -179,17 +181,21 @@ func doubted(t *testing.T, s *store.Store, before time.Time) []string {
 func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	clock.move(28 * day)
-	Chart(t, s, "US", noon, Page(Titled("a", "Alt"), described(Titled("gone", "Verschwunden"), "Beschrieben"), Titled("c", "Chor")))
+	Chart(t, s, "US", noon,
+		Page(Titled("a", "Alt"), described(Titled("gone", "Verschwunden"), "Beschrieben"), Titled("c", "Chor")))
 	now := noon.Add(26 * day)
 	slot := RefreshSlot(t, s, now)
-	slot, absences := saveVideos(t, s, slot, now, ingest.Asked{IDs: []string{"a", "gone", "unknown", "swept"}}, "a", "unasked", "swept")
+	slot, absences := saveVideos(t, s, slot, now, ingest.Asked{IDs: []string{"a", "gone", "unknown", "swept"}},
+		"a", "unasked", "swept")
 	if slot.Videos != 2 || absences != (ingest.Absences{Missing: 2, Doubted: 1}) {
 		t.Errorf("%d videos counted, %+v", slot.Videos, absences)
 	}
-	if got := Ranks(t, s, "US"); got != "1 a, 2 gone, 3 c" || len(Search(t, s, store.SearchQuery{Text: "verschwunden"})) != 1 {
+	if got := Ranks(t, s, "US"); got != "1 a, 2 gone, 3 c" ||
+		len(Search(t, s, store.SearchQuery{Text: "verschwunden"})) != 1 {
 		t.Errorf("after one look-up that left it out the chart is %q", got)
 	}
-	if got := Stale(t, s, now, 9); !slices.Equal(got, []string{"c"}) || !slices.Equal(doubted(t, s, now), []string{"gone"}) {
+	if got := Stale(t, s, now, 9); !slices.Equal(got, []string{"c"}) ||
+		!slices.Equal(doubted(t, s, now), []string{"gone"}) {
 		t.Errorf("to be refreshed are %q, in doubt %q", got, doubted(t, s, now))
 	}
 	slot, absences = saveVideos(t, s, slot, now.Add(59*time.Minute), ingest.Asked{IDs: []string{"gone", "c"}}, "c")
@@ -204,7 +210,8 @@ func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, o
 	if absences.Deleted != 0 {
 		t.Errorf("the first question asked again, without witnesses, deletes %d", absences.Deleted)
 	}
-	slot, absences = saveVideos(t, s, slot, now.Add(4*time.Hour), ingest.Asked{IDs: []string{"gone"}, Witnesses: []string{"a", "c"}}, "a", "c")
+	slot, absences = saveVideos(t, s, slot, now.Add(4*time.Hour),
+		ingest.Asked{IDs: []string{"gone"}, Witnesses: []string{"a", "c"}}, "a", "c")
 	if absences != (ingest.Absences{Missing: 1, Deleted: 1}) {
 		t.Errorf("the second look-up: %+v", absences)
 	}
@@ -250,14 +257,16 @@ func testAnAnswerThatLacksMuchProvesNothing(t *testing.T, open Open) {
 			t.Errorf("answer %d: %+v, want %+v", i, absences, want)
 		}
 	}
-	if got := Ranks(t, s, "US"); strings.Count(got, "v") != 20 || len(Search(t, s, store.SearchQuery{Text: "title"}))+len(Search(t, s, store.SearchQuery{Text: "new"})) == 0 {
+	if got := Ranks(t, s, "US"); strings.Count(got, "v") != 20 ||
+		len(Search(t, s, store.SearchQuery{Text: "title"}))+len(Search(t, s, store.SearchQuery{Text: "new"})) == 0 {
 		t.Errorf("after five suspect answers the chart is %q", got)
 	}
 	if got := doubted(t, s, now.Add(day)); len(got) != 10 {
 		t.Errorf("%d are in doubt, want the last answer's count: %q", len(got), got)
 	}
 	witnesses, err := s.Witnesses(t.Context(), 99)
-	if err != nil || len(witnesses) != 10 || slices.ContainsFunc(witnesses, func(id string) bool { return slices.Contains(ids[10:], id) }) {
+	if err != nil || len(witnesses) != 10 ||
+		slices.ContainsFunc(witnesses, func(id string) bool { return slices.Contains(ids[10:], id) }) {
 		t.Errorf("the witnesses are %q, %v", witnesses, err)
 	}
 	ask := ingest.Asked{IDs: ids[10:], Witnesses: witnesses}
@@ -265,7 +274,8 @@ func testAnAnswerThatLacksMuchProvesNothing(t *testing.T, open Open) {
 	if slot, absences = saveVideos(t, s, slot, now.Add(30*time.Hour), ask, witnesses[1:]...); !absences.Suspect {
 		t.Errorf("an answer without one of its witnesses: %+v", absences)
 	}
-	if slot, absences = saveVideos(t, s, slot, now.Add(40*time.Hour), ask, witnesses...); absences.Doubted != 10 || absences.Suspect {
+	if slot, absences = saveVideos(t, s, slot, now.Add(40*time.Hour), ask, witnesses...); absences.Doubted != 10 ||
+		absences.Suspect {
 		t.Errorf("the first proof: %+v", absences)
 	}
 	if _, absences = saveVideos(t, s, slot, now.Add(50*time.Hour), ask, witnesses...); absences.Deleted != 10 {
@@ -304,7 +314,8 @@ func testOldSlotsAreDeletedExceptThoseStillNeeded(t *testing.T, open Open) {
 		if _, _, err := s.Sweep(t.Context(), clock.now().Add(ingest.KeepFor+time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		WantStates(t, s, "FR 12:00 due", "IN 12:00 due", "US 12:41 missed", "DE 12:00 due", "FR 12:00 claimed", "GB 12:00 done")
+		WantStates(t, s, "FR 12:00 due", "IN 12:00 due", "US 12:41 missed", "DE 12:00 due",
+			"FR 12:00 claimed", "GB 12:00 done")
 	}
 	newest, err := s.Newest(t.Context(), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 	if us := (ingest.Series{Job: "chart", Key: "US"}); err != nil || !newest[us].Equal(slots[2499].DueAt) {
