@@ -125,7 +125,7 @@ func (d *database) copyInto(ctx context.Context, part string) error {
 	defer func() { _ = db.Close() }()
 	// The last writer to close the store locks it while folding the log into the file.
 	err = untilFree(ctx, busyFor, func() error {
-		_, err := db.ExecContext(ctx, `VACUUM INTO ?`, part)
+		_, err := db.ExecContext(ctx, `VACUUM INTO ?`, sqlitefile.Resolve(part))
 		return err
 	})
 	if err != nil && !errors.As(d.explain(ctx, doing, err), new(*CorruptError)) {

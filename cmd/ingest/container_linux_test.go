@@ -20,13 +20,44 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// TestLongAReadOnlyRootIsEnough runs the static program in a root of its own, as user 65532, where only the data directory
-// can be written: no /tmp, /etc, /proc, HOME, TMPDIR, time zones or certificates, as in a container whose root is
-// read-only. It must do the same there as in an ordinary place.
-func TestLongAReadOnlyRootIsEnough(t *testing.T) {
+// TestAReadOnlyRootIsEnough runs the program in a root of its own, as user 65532, where only the data directory can be
+// written: no /tmp, /etc, /proc, HOME, TMPDIR, time zones or certificates, as in a container whose root is read-only. It
+// must do the same there as in an ordinary place. The program is this one, with the system's libraries that it was linked
+// to; TestLongAReadOnlyRootIsEnough builds the static one of the image, and tries more.
+func TestAReadOnlyRootIsEnough(t *testing.T) {
+	skipWithoutMount(t)
+	t.Parallel()
+	tests, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	libraries, _ := exec.CommandContext(t.Context(), "ldd", tests).Output() // it fails for a static program, which needs none
+	ordinary, sealed := newPlace(t, tests, libraries, false), newPlace(t, tests, libraries, true)
+	ordinary.now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	sealed.now = ordinary.now
+	same(t, ordinary, sealed, exitOK, "run", "--region", "US", "--json", "--jq", "[.outcome, .units, (.regions | map([.region, .outcome, .videos]))]")
+	for _, args := range [][]string{
+		{"search", "the", "--json", "--jq", "[.items[].video_id] | sort"},
+		{"backup", "/data/copy.db"},
+		{"doctor", "--repair", "--json", "--jq", ".checks[] | [.check, .status, .advice]"},
+	} {
+		same(t, ordinary, sealed, exitOK, args...)
+	}
+	sealed.gateway()
+	if a, b := ordinary.sim.Ledger().Units["units"], sealed.sim.Ledger().Units["units"]; a < 4 || b != a+1 { // the gateway's
+		t.Errorf("the upstream counted %d units in an ordinary place, %d in the sealed one", a, b)
+	}
+}
+
+func skipWithoutMount(t *testing.T) {
+	t.Helper()
 	if os.Getuid() != 0 || !mayMount() {
 		t.Skip("mount: a disk that can be filled, or a root of one's own, needs the right to mount, which this user does not have")
 	}
+}
+
+func TestLongAReadOnlyRootIsEnough(t *testing.T) {
+	skipWithoutMount(t)
 	t.Parallel()
 	static := filepath.Join(t.TempDir(), "ingest")
 	build := exec.CommandContext(t.Context(), "sh", "tools/build.sh", "v9.8.7", static)
@@ -34,7 +65,7 @@ func TestLongAReadOnlyRootIsEnough(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("tools/build.sh: %v\n%s", err, out)
 	}
-	ordinary, sealed := newPlace(t, static, false), newPlace(t, static, true)
+	ordinary, sealed := newPlace(t, static, nil, false), newPlace(t, static, nil, true)
 	began := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	for pass := range 2 { // of eight regions: 16 slots
 		ordinary.now = began.Add(time.Duration(pass) * 30 * time.Minute)
@@ -84,7 +115,8 @@ type place struct {
 	now    time.Time
 }
 
-func newPlace(t *testing.T, program string, sealed bool) *place {
+// newPlace makes a place with a program and the libraries that ldd lists.
+func newPlace(t *testing.T, program string, libraries []byte, sealed bool) *place {
 	t.Helper()
 	p := &place{T: t, root: t.TempDir(), sealed: sealed}
 	var err error
@@ -103,8 +135,9 @@ func newPlace(t *testing.T, program string, sealed bool) *place {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Link(program, filepath.Join(p.root, "ingest")); err != nil {
-		t.Fatal(err)
+	p.copyFile(program, "ingest")
+	for _, path := range regexp.MustCompile(`/\S+`).FindAllString(string(libraries), -1) {
+		p.copyFile(path, path)
 	}
 	if !sealed {
 		if err := os.Mkdir(filepath.Join(p.root, "tmp"), 0o700); err != nil {
@@ -120,6 +153,15 @@ func newPlace(t *testing.T, program string, sealed bool) *place {
 		}
 	}
 	return p
+}
+
+// copyFile copies a program or a library into this place.
+func (p *place) copyFile(from, to string) {
+	p.Helper()
+	to = filepath.Join(p.root, to)
+	if out, err := exec.CommandContext(p.Context(), "install", "-D", "-m", "755", from, to).CombinedOutput(); err != nil {
+		p.Fatalf("%v: %s", err, out)
+	}
 }
 
 // command returns a command of the program in this place.

@@ -144,6 +144,7 @@ func tricks() (all []trick) {
 		put(name, "a link to nothing", onBackup)
 	}
 	put("copy.db.part-1", "a pipe", onBackup)
+	put("data", "a link to root's directory", onData[:3])
 	open := func(name string, path string, mode os.FileMode, commands [][]string) {
 		all = append(all, trick{name: name, commands: commands, refused: true, plant: func(w *strangersTree) error {
 			return os.Chmod(w.in(path), mode)
@@ -159,11 +160,12 @@ func tricks() (all []trick) {
 }
 
 var kinds = map[string]func(w *strangersTree, path string) error{
-	"a link to root's file":   func(w *strangersTree, path string) error { return os.Symlink(w.root("precious"), path) },
-	"a link to an empty file": func(w *strangersTree, path string) error { return os.Symlink(w.root("empty"), path) },
-	"a link to nothing":       func(w *strangersTree, path string) error { return os.Symlink(w.root("new"), path) },
-	"a link to root's store":  func(w *strangersTree, path string) error { return os.Symlink(w.root("data/ingest.db"), path) },
-	"a link to root's ledger": func(w *strangersTree, path string) error { return os.Symlink(w.root("data/quota.db"), path) },
-	"a pipe":                  func(_ *strangersTree, path string) error { return syscall.Mkfifo(path, 0o600) },
-	"a directory":             func(_ *strangersTree, path string) error { return os.Mkdir(path, 0o700) },
+	"a link to root's file":      func(w *strangersTree, path string) error { return os.Symlink(w.root("precious"), path) },
+	"a link to an empty file":    func(w *strangersTree, path string) error { return os.Symlink(w.root("empty"), path) },
+	"a link to nothing":          func(w *strangersTree, path string) error { return os.Symlink(w.root("new"), path) },
+	"a link to root's store":     func(w *strangersTree, path string) error { return os.Symlink(w.root("data/ingest.db"), path) },
+	"a link to root's ledger":    func(w *strangersTree, path string) error { return os.Symlink(w.root("data/quota.db"), path) },
+	"a link to root's directory": func(w *strangersTree, path string) error { return os.Symlink(w.root("data"), path) },
+	"a pipe":                     func(_ *strangersTree, path string) error { return syscall.Mkfifo(path, 0o600) },
+	"a directory":                func(_ *strangersTree, path string) error { return os.Mkdir(path, 0o700) },
 }

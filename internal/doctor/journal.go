@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -54,8 +56,9 @@ func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error)
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	made := filepath.Join(dir, d.LedgerFile)
-	if count, err := os.ReadFile(sqlitefile.LockPath(path)); err == nil { // the count of its writes, read before the file itself
-		_ = os.WriteFile(sqlitefile.LockPath(made), count, 0o600)
+	if lock, err := ownfile.Open(sqlitefile.LockPath(path), os.O_RDONLY); err == nil { // the count of its writes, read before the file itself
+		count, _ := io.ReadAll(lock)
+		_, _ = lock.Close(), os.WriteFile(sqlitefile.LockPath(made), count, 0o600)
 	}
 	copyFile := sqlitefile.Snapshot
 	if info.Size() == 0 { // SQLite cannot copy it, and OpenLocal says whether it may be empty

@@ -89,13 +89,41 @@ func CheckTarget(dir, trusted string) error {
 	return &Error{dir, "belongs to another user, who could have root write elsewhere", "run this as its owner, or give a directory of root's"}
 }
 
+// Resolve returns the absolute path of a directory, which may be missing, without links. It refuses a link of another user
+// that leads to a directory that is not that user's: root could be led into another one of root's.
+func Resolve(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	for links, at := 0, 1; err == nil && at <= len(dir); at++ { // dir[:at] is the next of its parents
+		if at < len(dir) && !os.IsPathSeparator(dir[at]) {
+			continue
+		}
+		part := dir[:at]
+		info, err := os.Lstat(part)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			continue // a missing one has no links below it
+		}
+		to, err := os.Readlink(part)
+		if err != nil {
+			return "", err
+		}
+		if target, err := os.Stat(part); err == nil && !ours(info) && owner(target) != owner(info) {
+			return "", &Error{part, "is a symbolic link of another user, to a directory that is not that user's", "remove it, or give the directory itself"}
+		}
+		if links++; links > 40 {
+			return "", &fs.PathError{Op: "open", Path: part, Err: errors.New("too many symbolic links")}
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(part), to)
+		}
+		dir, at = filepath.Join(to, dir[at:]), 0
+	}
+	return dir, err
+}
+
 func checkDir(dir string, sticky bool) error {
-	whole, err := filepath.Abs(dir)
+	whole, err := Resolve(dir)
 	if err != nil {
 		return err
-	}
-	if resolved, err := filepath.EvalSymlinks(whole); err == nil {
-		whole = resolved
 	}
 	var below fs.FileInfo
 	for d := whole; ; d = filepath.Dir(d) {

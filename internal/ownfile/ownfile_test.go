@@ -128,3 +128,34 @@ func TestReplacingAFileFollowsNoLink(t *testing.T) {
 		t.Errorf("%v is left", left)
 	}
 }
+
+// A link in the name of a directory is followed if its owner is root or this user, or owns what it leads to.
+func TestALinkOfAStrangerLeadsNobodyElsewhere(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: only root can give a file to another user")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err, os.MkdirAll(filepath.Join(dir, "root", "data"), 0o755), os.MkdirAll(filepath.Join(dir, "theirs", "data"), 0o755), os.Chown(filepath.Join(dir, "theirs", "data"), nobody, nobody))
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for name, to := range map[string]string{
+		"ours": "root/data", "to-theirs": at("theirs/data"), "theirs-to-root": "root", "theirs-to-their": "theirs/data",
+		"over-theirs": "theirs-to-root/data", "to-nothing": "none", "loop": "loop",
+	} {
+		must(t, os.Symlink(to, at(name)))
+		if strings.HasPrefix(name, "theirs-") {
+			must(t, os.Lchown(at(name), nobody, nobody))
+		}
+	}
+	for name, want := range map[string]string{
+		"root/data": "root/data", "ours": "root/data", "to-theirs": "theirs/data", "theirs-to-their": "theirs/data", "theirs-to-root/data": "", "over-theirs": "",
+		"to-nothing": "none", "none/at/all": "none/at/all", "loop": "",
+	} {
+		got, err := ownfile.Resolve(at(name))
+		if want != "" && (err != nil || got != at(want)) || want == "" && err == nil {
+			t.Errorf("%s: %s, %v; want %q", name, got, err, want)
+		}
+		if refused := ownfile.CheckDir(at(name)); want == "" && name != "loop" && !errors.As(refused, new(*ownfile.Error)) {
+			t.Errorf("%s is accepted: %v", name, refused)
+		}
+	}
+}

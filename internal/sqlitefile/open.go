@@ -37,19 +37,24 @@ const Undefended = "_pragma=writable_schema(1)"
 // directory may take them. The file may come from another machine: its schema calls no function that acts outside the
 // database, its pages are checked as they are read, and no statement damages it. https://www.sqlite.org/security.html
 func DSN(path string, params ...string) string {
-	slashed := filepath.ToSlash(path)
-	name := url.URL{Scheme: "file", Path: slashed}
-	switch {
-	case !filepath.IsAbs(path):
-		name = url.URL{Scheme: "file", Opaque: name.EscapedPath()}
-	case !strings.HasPrefix(slashed, "/"):
-		name.Path = "/" + slashed // file:///C:/...
+	followNoLinks()
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(Resolve(path))}
+	if !strings.HasPrefix(name.Path, "/") {
+		name.Path = "/" + name.Path // file:///C:/...
 	}
 	params = append(params, "_pragma=temp_store(memory)", "_pragma=trusted_schema(0)", "_pragma=cell_size_check(1)")
 	if !slices.Contains(params, Undefended) {
 		params = append(params, "_defensive=1")
 	}
 	return name.String() + "?" + strings.Join(params, "&")
+}
+
+// Resolve returns a path without links in its directory, for SQLite, which follows none.
+func Resolve(path string) string {
+	if dir, err := ownfile.Resolve(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return path // SQLite says why
 }
 
 // Open returns a pool of at most n connections to the file, and keeps them all. Nothing is opened before the first
@@ -176,7 +181,7 @@ func Snapshot(ctx context.Context, path, to string) error {
 		if err := remove(to); err != nil { // an earlier call may have made it
 			return err
 		}
-		_, err := db.ExecContext(ctx, `VACUUM INTO ?`, to)
+		_, err := db.ExecContext(ctx, `VACUUM INTO ?`, Resolve(to))
 		return err
 	})
 }

@@ -83,11 +83,12 @@ func (s Schema) objects(ctx context.Context) (known map[string]string, err error
 	if known := knownObjects[s.Tables]; known != nil {
 		return known, nil
 	}
-	db, err := Open(":memory:", 1)
+	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1) // each has a database of its own
 	if err := s.Create(ctx, db); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package pgledger_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota"
@@ -13,6 +14,11 @@ import (
 )
 
 func TestConformance(t *testing.T) { quotatest.Run(t, backend(t, server(t).Addr())) }
+
+// TestLongConformsFarAway runs the suite through a proxy that makes each round trip take 200 ms.
+func TestLongConformsFarAway(t *testing.T) {
+	quotatest.RunFar(t, backend(t, faulty.Far(t, server(t).Addr(), quotatest.FarAway*time.Millisecond)))
+}
 
 // Random steps of another seed each time: see quotatest.Differential.
 func TestDifferential(t *testing.T) { quotatest.Differential(t, backend(t, server(t).Addr()), 400) }

@@ -19,6 +19,16 @@ import (
 
 func TestConformance(t *testing.T) { quotatest.Run(t, backend(redisServer(t))) }
 
+// TestLongConformsFarAway runs the suite through a proxy that makes each round trip take 200 ms.
+func TestLongConformsFarAway(t *testing.T) {
+	s := redisServer(t)
+	far := *s
+	if _, err := fmt.Sscanf(faulty.Far(t, fmt.Sprintf("127.0.0.1:%d", s.port), quotatest.FarAway*time.Millisecond), "127.0.0.1:%d", &far.port); err != nil {
+		t.Fatal(err)
+	}
+	quotatest.RunFar(t, backend(&far))
+}
+
 // Random steps of another seed each time: see quotatest.Differential.
 func TestDifferential(t *testing.T) { quotatest.Differential(t, backend(redisServer(t)), 3_000) }
 

@@ -14,8 +14,8 @@ import (
 // by the lengths that a server announces, before the bytes have come: 13 bytes could take all memory.
 const (
 	maxLine     = 64 << 10 // of a status, an error or a length, in bytes
-	maxBulk     = 32 << 20 // of one string
-	maxReply    = 64 << 20 // of all its strings
+	maxBulk     = 16 << 20 // of one string
+	maxReply    = 32 << 20 // of all its strings
 	maxElements = 1 << 18  // of all its arrays and maps; the client takes some 150 bytes for each
 	maxNested   = 16       // arrays in arrays: the client recurses
 )

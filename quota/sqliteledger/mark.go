@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -47,7 +48,7 @@ func (q *queue) readMark() mark {
 
 // markBeside reads the mark beside a file that no process has open; all 0 if there is none.
 func markBeside(path string) mark {
-	f, err := os.Open(sqlitefile.LockPath(path))
+	f, err := ownfile.Open(sqlitefile.LockPath(path), os.O_RDONLY)
 	if err != nil {
 		return mark{}
 	}

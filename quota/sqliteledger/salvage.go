@@ -14,6 +14,7 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
@@ -114,7 +115,7 @@ func (l *Ledger) salvage(ctx context.Context, from string, writes int64) (lost s
 // openDamaged opens a copy of another file, beside this one. If its first page cannot be read, it gets the first page
 // of this new file, where the tables begin at the same pages.
 func (l *Ledger) openDamaged(ctx context.Context, from string) (*sql.DB, error) {
-	f, err := os.Open(from)
+	f, err := ownfile.Open(from, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
