@@ -51,7 +51,7 @@ func Parse(s string) (*pgxpool.Config, error) {
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Opaque != "" ||
 		strings.Contains(s, "#") || strings.Contains(u.Path+u.RawQuery, "@") {
 		return nil, errors.New("it is not postgres://user:password@host:port/database; " +
-			"in names and passwords write %40 for '@', %2F for '/', %3F for '?', %23 for '#', %25 for '%'")
+			"in names and passwords write %40 for '@', %2F for '/', %3F for '?', %23 for '#', %25 for '%', %5B for '['")
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -123,6 +123,10 @@ func unreadable(query url.Values) error {
 	if query.Has("sslrootcert") || query.Has("sslcert") || query.Has("sslkey") {
 		return errors.New("a setting has a value that is not known, or sslrootcert, " +
 			"sslcert or sslkey names a file that is no such certificate or key")
+	}
+	modes := []string{"", "disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
+	if !slices.Contains(modes, query.Get("sslmode")) {
+		return errors.New("sslmode= is disable, require (which checks no certificate), verify-ca or verify-full")
 	}
 	return errors.New("its port is not a number in 1..65535, or a setting has a value that is not known")
 }

@@ -28,7 +28,7 @@ var followNoLinks = sync.OnceFunc(func() {
 	}
 })
 
-// systemCalls are those that SQLite makes in another way, by their names.
+// systemCalls take the place of SQLite's own, by name.
 var systemCalls = map[string]uintptr{"readlink": pointer(&readNoLink)}
 
 // readNoLink is SQLite's readlink: DSN has followed the links in the name of the directory, so this one is new.

@@ -35,7 +35,7 @@ const mostTrips = 32
 func Parse(s string) (*pgxpool.Config, error) {
 	c, err := postgres.Parse(s)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the ledger's URL: %w", quota.ErrUnknown, err)
+		return nil, fmt.Errorf("the ledger's URL has something %w: %w", quota.ErrUnknown, err)
 	}
 	if severalHosts(c.ConnConfig) && !strings.Contains(s, "target_session_attrs=") {
 		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite

@@ -77,7 +77,7 @@ func open(ctx context.Context, url string, o Options, clock string) (*Ledger, er
 		"{timeline}", "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)",
 	)
 	if err := l.connect(ctx, config); err != nil {
-		return nil, fmt.Errorf("%w: the ledger's URL: %w", quota.ErrUnknown, err)
+		return nil, fmt.Errorf("the ledger's URL has something %w: %w", quota.ErrUnknown, err)
 	}
 	return l, nil
 }

@@ -33,7 +33,7 @@ import (
 func Parse(s string) (*redis.UniversalOptions, error) {
 	o, err := parse(s)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the ledger's URL: %w", quota.ErrUnknown, err)
+		return nil, fmt.Errorf("the ledger's URL has something %w: %w", quota.ErrUnknown, err)
 	}
 	return o, nil
 }
