@@ -129,8 +129,8 @@ func TestReplacingAFileFollowsNoLink(t *testing.T) {
 	}
 }
 
-// A link in the name of a directory is followed if its owner is root or this user, or owns what it leads to.
-func TestALinkOfAStrangerLeadsNobodyElsewhere(t *testing.T) {
+// A link in the name of a directory is followed if its owner is root, this user, or the owner of its target.
+func TestALinkOfAStrangerIsRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: only root can give a file to another user")
 	}
