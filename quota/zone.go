@@ -7,8 +7,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// CountOn returns the tariff as an account's day is to be counted on after the last change of its zone, which happens now
-// if c has another zone than t; it is returned too.
+// CountOn returns the tariff for counting an account's day after the last change of its zone, and that change: it
+// happens now if c has another zone than t.
 func (t *Tariff) CountOn(c protocol.ZoneChange, now time.Time) (*Tariff, protocol.ZoneChange) {
 	on := *t
 	if was, err := time.LoadLocation(c.Zone); c.Zone != "" && c.Zone != t.Zone.String() && err == nil {
