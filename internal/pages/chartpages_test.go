@@ -225,3 +225,34 @@ func TestAVideoIsDrawnAndListed(t *testing.T) {
 		t.Error("a single sighting is not drawn")
 	}
 }
+
+// A watched video's page shows its counts, and no rank: a watch list ranks nothing, and is no chart that the video left.
+func TestAWatchedVideosCountsAreOnItsPage(t *testing.T) {
+	for charted, want := range map[bool]string{false: "It was in no chart of the last 7 days.", true: "<b>US</b>"} {
+		s, docs := newSite(), filled()
+		s.Documents = func() (*report.Documents, error) { return docs, nil }
+		short := docs.Video
+		docs.Video = func(ctx context.Context, id string, params url.Values) (report.HistoryDocument, error) {
+			doc, err := short(ctx, id, params)
+			if !charted {
+				doc.Sightings = nil
+			}
+			for i, views := range []int64{71_000, 72_345, 99_000} {
+				slot := now.Truncate(24 * time.Hour).Add(time.Duration(i-2) * 24 * time.Hour)
+				doc.Sightings = append(doc.Sightings, report.SightingDocument{Job: "mine", Slot: slot, Rank: 17, Views: &views})
+			}
+			return doc, err
+		}
+		body := bodyOf(t, get(t, s, "/videos/a"))
+		for _, text := range []string{want, "Day by day", "72,345", "+1,345", `class="line"`} {
+			if !strings.Contains(body, text) {
+				t.Errorf("charted: %v: it lacks %s:\n%s", charted, text, body)
+			}
+		}
+		for _, text := range []string{"left after", `<td class="num">17</td>`, "<b></b>", `href="/charts/?`} {
+			if strings.Contains(body, text) && (!charted || text != "left after") {
+				t.Errorf("charted: %v: it has %s:\n%s", charted, text, body)
+			}
+		}
+	}
+}

@@ -49,12 +49,14 @@ func (s *Site) video(r *http.Request, docs *report.Documents) (Page, error) {
 		}))
 	charted := g.Group{section("Where it is charted", choices,
 		h.P(g.Text("It was in no chart of the last "+span.words+".")))}
-	if len(paths) > 0 {
+	if ranked := rankedOf(paths); len(ranked) > 0 {
 		charted = g.Group{
-			section("Where it is charted", h.Ul(h.Class("legend"), g.Map(paths, s.legend))),
-			section("Rank over time", choices, rankChart(paths, s.Now())), viewsChart(paths, s.Now()),
-			s.dayTable(paths, days, heading),
+			section("Where it is charted", h.Ul(h.Class("legend"), g.Map(ranked, s.legend))),
+			section("Rank over time", choices, rankChart(ranked, s.Now())),
 		}
+	}
+	if len(paths) > 0 {
+		charted = append(charted, viewsChart(paths, s.Now()), s.dayTable(paths, days, heading))
 	}
 	address := "/v1/videos/" + url.PathEscape(id) + "?" + params.Encode()
 	page := Page{Title: term.Fit(named(doc.Title), 60), JSON: address, Face: doc.Thumbnail, Take: []Export{
@@ -125,7 +127,7 @@ func (s *Site) legend(p path) g.Node {
 
 func (s *Site) dayTable(paths []path, days []day, heading string) g.Node {
 	const most = 50
-	all, heads := regionsOf(paths), []string{"Slot"}
+	all, heads := regionsOf(rankedOf(paths)), []string{"Slot"}
 	for _, r := range all {
 		heads = append(heads, string(r)+",num")
 	}
@@ -134,7 +136,7 @@ func (s *Site) dayTable(paths []path, days []day, heading string) g.Node {
 		heads = append(heads, "Gained,num wide")
 	}
 	return h.Section(h.Class("part"),
-		h.H2(g.Text(heading+" "), h.Small(g.Text("rank and views at the last slot of each, "), zone())),
+		h.H2(g.Text(heading+" "), h.Small(g.If(len(all) > 0, g.Text("rank and ")), g.Text("views at the last slot of each, "), zone())),
 		table(heading, heads, g.Map(days[:min(most, len(days))], func(d day) g.Node {
 			return h.Tr(h.Td(moment(d.at, dayAndTime)), g.Map(all, func(r ingest.Region) g.Node {
 				if d.ranks[r] == 0 {

@@ -86,6 +86,11 @@ func pathsOf(seen []report.SightingDocument, all report.RegionsDocument) []path 
 	return paths
 }
 
+// rankedOf returns the paths in charts of regions: a watch list has counts of its videos, and no ranks.
+func rankedOf(paths []path) []path {
+	return slices.DeleteFunc(slices.Clone(paths), func(p path) bool { return p.Region == "" })
+}
+
 // regionsOf lists the regions of paths, each once.
 func regionsOf(paths []path) (list []ingest.Region) {
 	for _, p := range paths {
