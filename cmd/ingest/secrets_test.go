@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ import (
 type secrets struct {
 	canary
 
-	apiKey, store, ledger, ping, token, proxy, others string
+	apiKey, store, ledger, ping, token, proxy, others, hook, sign string
 }
 
 func newSecrets() secrets {
@@ -34,6 +35,7 @@ func newSecrets() secrets {
 	for name, secret := range map[string]*string{
 		"the API key": &s.apiKey, "the store's password": &s.store, "the ledger's password": &s.ledger, "the ping's address": &s.ping,
 		"a client's token": &s.token, "the proxy's password": &s.proxy, "a library's variable": &s.others,
+		"a hook's address": &s.hook, "a hook's secret": &s.sign,
 	} {
 		c := newCanary(unlike)
 		*secret = c.key
@@ -198,6 +200,9 @@ func (p plight) env(h *home, s secrets, i int) map[string]string {
 		env["HTTPS_PROXY"], env["HTTP_PROXY"] = p.https, p.https
 	}
 	config += fmt.Sprintf("clients: {tool: {token_sha256: %064x, limits: {units: {24h: 5}}}}\n", i)
+	config += fmt.Sprintf("hooks: [{on: [chart.saved, series.stale, quota.threshold, backfill.ended], post_file: %q, secret_file: %q}]\n",
+		h.secret("hook", h.ping+"hooks/"+s.hook, 0o600),
+		h.secret("sign", "whsec_"+base64.StdEncoding.EncodeToString([]byte(s.sign)), 0o600))
 	env["INGEST_CONFIG"] = h.secret("ingest.yaml", config+canaryConfig, 0o600)
 	g := handed{env: env}
 	return h.env(g)
@@ -267,7 +272,7 @@ func noSecretIsShown(t *testing.T, pairs share) {
 	for _, h := range homes {
 		files += s.watchFiles(t, h.dir, h.dir)
 	}
-	t.Logf("%d secrets x %d commands x %d worlds: %d runs in process, %d processes, %d files: no piece of any", 7, len(commands()), len(worlds), runs, processes, files)
+	t.Logf("%d secrets x %d commands x %d worlds: %d runs in process, %d processes, %d files: no piece of any", 9, len(commands()), len(worlds), runs, processes, files)
 }
 
 // process runs a command as a process of its own, looks at all that it shows to others, and ends it.

@@ -56,6 +56,12 @@ func (j JobPrice) Expected(uploads int) quota.Cost {
 	return expected
 }
 
+// Once returns how many more units the first slots of a job take, at most: to find each channel and look its newest
+// videos up, or to look up the videos of a list, perLookUp in a call.
+func (j JobPrice) Once(perLookUp int) int {
+	return 2*len(j.Job.Channels) + ceilDiv(len(j.Job.Videos), perLookUp)
+}
+
 // DayPrice prices the day that begins now.
 func (s PricedSchedule) DayPrice(now time.Time) (Price, error) { return s.Price(now, now.Add(day)) }
 

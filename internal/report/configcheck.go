@@ -66,7 +66,7 @@ func (d *CheckDocument) AddJobs(s budget.PricedSchedule, price budget.Price, now
 		d.Jobs = append(d.Jobs, CheckJob{
 			Job: j.Job.Name, Kind: string(j.Job.Kind), Slots: j.Slots, PerDay: j.Cost, NextAt: s.Jobs[i].Next(now),
 			Price: cmp.Or(term.DayShares(j.Cost, ceilings), map[ingest.Kind]string{ingest.KindRefresh: refresh}[j.Job.Kind]) +
-				uploadsPrice(j, each) + countsPrice(j.Job, each) + turns(j.Job, intervals[j.Job.Name]),
+				uploadsPrice(j, each) + oncePrice(j, each) + turns(j.Job, intervals[j.Job.Name]),
 		})
 		for _, w := range s.Jobs[i].Warnings(now) {
 			d.Warnings = append(d.Warnings, CheckWarning{Job: j.Job.Name, Warning: w, Next: s.Jobs[i].NextTimes(now, 5)})
@@ -82,13 +82,12 @@ func turns(job ingest.Job, every time.Duration) string {
 	return fmt.Sprintf(", %d queries: each every %s", len(job.Queries), term.Ago(every))
 }
 
-// countsPrice gives the other parts of the price of a watch list; "" for other jobs.
-func countsPrice(job ingest.Job, perLookUp int) (parts string) {
-	if n := len(job.Videos); n > 0 {
-		parts = fmt.Sprintf(", once at most %s to look up %s",
-			term.Plural((n+perLookUp-1)/perLookUp, "unit"), term.Plural(n, "video"))
+// oncePrice gives the price of a job's first look-ups, and how charted videos are priced; "" for other jobs.
+func oncePrice(j budget.JobPrice, perLookUp int) (parts string) {
+	if units := j.Once(perLookUp); units > 0 {
+		parts = fmt.Sprintf(", once %s at most for first look-ups", term.Plural(units, "unit"))
 	}
-	if job.Charted > 0 {
+	if j.Job.Charted > 0 {
 		parts += ", at first for each place in a chart, then for as many videos as its last slot had"
 	}
 	return parts
