@@ -49,7 +49,8 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	case !writable(dir):
 		return fail(BadConfig, dir+" cannot be written", "mount it for writing, and make its mode 0700")
 	}
-	if foreign := notOwnedBy(owner, dir, store.FileName, d.LedgerFile, sqlitefile.LockPath(d.LedgerFile)); known && len(foreign) > 0 {
+	if foreign := notOwnedBy(owner, dir, store.FileName, d.LedgerFile, sqlitefile.LockPath(d.LedgerFile)); known &&
+		len(foreign) > 0 {
 		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, but not %s", dir, userName(owner), strings.Join(foreign, ", ")),
 			fmt.Sprintf("chown -R --reference=%s %s, as root, and run ingest as one user only", dir, dir))
 	}
@@ -66,7 +67,8 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	} else if at, ok := errors.AsType[*ownfile.Error](err); ok {
 		return fail(BadConfig, at.Path+" "+at.Why, at.Cure)
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return fail(BadConfig, err.Error(), "see the system's log: after an error a disk may be read-only until it is repaired and mounted again")
+		return fail(BadConfig, err.Error(),
+			"see the system's log: after an error a disk may be read-only until it is repaired and mounted again")
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && known {
 		return warn(fmt.Sprintf("%s has mode %04o: others of this machine can look into it", dir, mode), "chmod 700 "+dir)
@@ -117,7 +119,8 @@ func nearestExisting(dir string) string {
 }
 
 func checkDisk(_ context.Context, d *Doctor) Finding {
-	if full, ok := errors.AsType[*sqlitefile.NoRoomError](sqlitefile.Room(filepath.Join(d.Config.Data, d.LedgerFile), sqlitefile.AnswerRoom)); ok {
+	if full, ok := errors.AsType[*sqlitefile.NoRoomError](sqlitefile.Room(filepath.Join(d.Config.Data, d.LedgerFile),
+		sqlitefile.AnswerRoom)); ok {
 		wrong, advice := full.Remedy()
 		return fail(Other, wrong, advice)
 	}
@@ -159,7 +162,8 @@ func (v volume) judgeSpace() Finding {
 	text := fmt.Sprintf("%s free of %s (%.0f %%)", term.Bytes(v.free), term.Bytes(v.size), share)
 	switch {
 	case v.free < noSpace:
-		return fail(Other, text, "free some space: a spend that cannot be recorded is not made, so nothing is fetched once it is full")
+		return fail(Other, text,
+			"free some space: a spend that cannot be recorded is not made, so nothing is fetched once it is full")
 	case v.free < littleSpace || share < littleShare:
 		return warn(text, "free some space before it is full")
 	}

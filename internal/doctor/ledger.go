@@ -64,7 +64,8 @@ func checkLedger(ctx context.Context, d *Doctor) Finding {
 	case errors.Is(err, quota.ErrCorrupt):
 		return failAs(err, nameOriginal(err.Error(), d.Config.Data), rebuildAdvice)
 	case err != nil:
-		return failAs(err, nameOriginal(err.Error(), d.Config.Data), "see its owner and mode, and the clock: if it was ahead and is right now, ingest doctor --repair heals the ledger too; the check quota.db says whether it is damaged")
+		return failAs(err, nameOriginal(err.Error(), d.Config.Data), "see its owner and mode, and the clock: if it was "+
+			"ahead and is right now, ingest doctor --repair heals the ledger too; the check quota.db says whether it is damaged")
 	}
 	return okf("sqlite, account %s: it answers", d.Config.Account)
 }
@@ -87,7 +88,8 @@ func JudgePools(d *Doctor, st standing.Standing) Finding {
 			unused = append(unused, p.Pool)
 			continue
 		case most.Used > most.Limit:
-			advice = append(advice, "more "+p.Pool+" were posted than there are: ingest quota says until when nothing is fetched")
+			advice = append(advice, "more "+p.Pool+
+				" were posted than there are: ingest quota says until when nothing is fetched")
 		case st.Forecast.Scheduled[p.Pool] > 0 && left.Remaining == 0 && left.ResumesAt != nil:
 			line += ", none left for the schedule until " + term.StampFrom(*left.ResumesAt)
 			advice = append(advice, "wait: the next run after that goes on; ingest quota --all says who spent them")
@@ -120,12 +122,14 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 			return err
 		})
 		shows := "the store " + trace
-		if lock, _ := os.ReadFile(sqlitefile.LockPath(file)); trace == "" && len(bytes.Trim(lock[min(8, len(lock)):min(16, len(lock))], "\x00")) > 0 {
+		if lock, _ := os.ReadFile(sqlitefile.LockPath(file)); trace == "" &&
+			len(bytes.Trim(lock[min(8, len(lock)):min(16, len(lock))], "\x00")) > 0 {
 			trace, shows = "lock", filepath.Base(sqlitefile.LockPath(file))+" shows that it was there" // by its count of writes
 		}
 		if trace != "" {
 			return fail(Unavailable, file+" is missing, and "+shows+": the spends are not known, and nothing is fetched",
-				"put "+d.LedgerFile+" back as it was; or ingest quota rebuild counts the store's spends, closes every pool, and says how to open one")
+				"put "+d.LedgerFile+" back as it was; or ingest quota rebuild counts the store's spends, "+
+					"closes every pool, and says how to open one")
 		}
 	}
 	if err != nil || len(slots.Spent) == 0 {
@@ -152,7 +156,9 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 	case err != nil || unsynced == 0:
 		return noFinding
 	case units == 0:
-		return okf("the server does not have %s yet, quota.db does: the next run syncs them before it spends", term.Amount(unsynced, "units"))
+		return okf("the server does not have %s yet, quota.db does: the next run syncs them before it spends",
+			term.Amount(unsynced, "units"))
 	}
-	return fail(Unavailable, fmt.Sprintf("the store's slots recently spent %s that the ledger does not know: nothing is fetched", term.Amount(units, "units")), advice)
+	return fail(Unavailable, fmt.Sprintf("the store's slots recently spent %s that the ledger does not know: "+
+		"nothing is fetched", term.Amount(units, "units")), advice)
 }

@@ -94,7 +94,8 @@ func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 
 // Unpost takes back the last amount that a person posted of a pool, and returns it; amount and at, unless zero, select
 // the post. ErrNotRefundable: there is no such post.
-func (l *Ledger) Unpost(ctx context.Context, name, poolName string, amount int64, at time.Time) (posted int64, when time.Time, err error) {
+func (l *Ledger) Unpost(ctx context.Context, name, poolName string, amount int64,
+	at time.Time) (posted int64, when time.Time, err error) {
 	err = l.writeAccount(ctx, name, func(t *transaction, acc *account) error {
 		spender, err := t.spenderID(quota.Who{Purpose: quota.Manual, Method: protocol.PostMethod})
 		if err != nil {
@@ -123,7 +124,8 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 		return err
 	}
 	return l.writeAccount(ctx, name, func(t *transaction, acc *account) error {
-		if err := t.ensureRows(acc, quota.Ask{Account: name, Horizon: quota.MinHorizon, Charges: []quota.Charge{{Pool: poolName}}}); err != nil {
+		if err := t.ensureRows(acc,
+			quota.Ask{Account: name, Horizon: quota.MinHorizon, Charges: []quota.Charge{{Pool: poolName}}}); err != nil {
 			return err
 		}
 		if d.Until.IsZero() {
@@ -191,15 +193,17 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 }
 
 // Spent implements quota.Ledger, including operations owed to this ledger.
-func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every time.Duration) (out []quota.Spent, err error) {
+func (l *Ledger) Spent(ctx context.Context, name string, since time.Time,
+	every time.Duration) (out []quota.Spent, err error) {
 	if err := quota.CheckAccount(name); err != nil {
 		return nil, err
 	}
 	err = l.read(ctx, func(t *transaction) error {
-		out, err = list(t, sqlSpent, []any{name, since.UnixMicro(), every.Microseconds()}, func(r *sql.Rows) (s quota.Spent, err error) {
-			err = r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Part, &s.Amount)
-			return s, err
-		})
+		out, err = list(t, sqlSpent, []any{name, since.UnixMicro(), every.Microseconds()},
+			func(r *sql.Rows) (s quota.Spent, err error) {
+				err = r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Part, &s.Amount)
+				return s, err
+			})
 		return err
 	})
 	slices.SortFunc(out, quota.Spent.Compare)
@@ -222,16 +226,18 @@ func (l *Ledger) FillsStore(ctx context.Context, name string) error {
 
 // OtherAccounts returns the other accounts that have spent of these pools since a time, from this data directory. It
 // waits for no writer.
-func (l *Ledger) OtherAccounts(ctx context.Context, name string, pools []string, since time.Time) (others []string, err error) {
+func (l *Ledger) OtherAccounts(ctx context.Context, name string, pools []string,
+	since time.Time) (others []string, err error) {
 	names, err := json.Marshal(pools)
 	if err != nil {
 		return nil, err
 	}
 	err = l.read(ctx, func(t *transaction) error {
-		others, err = list(t, sqlOtherAccounts, []any{name, since.UnixMicro(), string(names)}, func(r *sql.Rows) (other string, err error) {
-			err = r.Scan(&other)
-			return other, err
-		})
+		others, err = list(t, sqlOtherAccounts, []any{name, since.UnixMicro(), string(names)},
+			func(r *sql.Rows) (other string, err error) {
+				err = r.Scan(&other)
+				return other, err
+			})
 		return err
 	})
 	return others, err
@@ -246,7 +252,8 @@ const longestDrain = quota.MinHorizon
 func (l *Ledger) MoveBack(ctx context.Context) (moved int, err error) {
 	err = l.write(ctx, func(t *transaction) error {
 		now := l.Now()
-		names, err := list(t, sqlCarriedAccounts, nil, func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
+		names, err := list(t, sqlCarriedAccounts, nil,
+			func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
 		for _, name := range names { // the move gives entries new numbers
 			err = cmp.Or(err, t.carry(name))
 		}

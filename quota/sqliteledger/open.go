@@ -59,7 +59,8 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 		}
 	}
 	if l.queue, err = openQueue(path); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w: check that its directory exists and may be written", quota.ErrUnavailable, path, err)
+		return nil, fmt.Errorf("%w: %s: %w: check that its directory exists and may be written",
+			quota.ErrUnavailable, path, err)
 	}
 	defer func() {
 		if err != nil {
@@ -72,7 +73,8 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 		}
 	}
 	// Writers wait in the queue and in its begin, not in SQLite.
-	if l.writer, err = openSession(path, "_pragma=busy_timeout(0)", "_pragma=synchronous(full)", "_pragma=wal_autocheckpoint(0)"); err != nil {
+	if l.writer, err = openSession(path, "_pragma=busy_timeout(0)", "_pragma=synchronous(full)",
+		"_pragma=wal_autocheckpoint(0)"); err != nil {
 		return nil, l.explain("open", err)
 	}
 	if l.reader, err = openSession(path, patiently, "_pragma=query_only(1)"); err != nil {
@@ -205,7 +207,8 @@ func (l *Ledger) version(ctx context.Context, db sqlitefile.Querier) (int, error
 	case app != schema.Application:
 		return 0, &DamagedError{l.path, errors.New("it is a database of another program")}
 	case have < 1 || have > schema.Version():
-		return 0, fmt.Errorf("%w: %s has version %d, and this program knows version %d: use the program that made it, or move it away and run ingest quota rebuild",
+		return 0, fmt.Errorf("%w: %s has version %d, and this program knows version %d: "+
+			"use the program that made it, or move it away and run ingest quota rebuild",
 			quota.ErrNewer, l.path, have, schema.Version())
 	}
 	object, err := schema.Foreign(ctx, db, have)
@@ -213,7 +216,8 @@ func (l *Ledger) version(ctx context.Context, db sqlitefile.Querier) (int, error
 		return 0, l.explain("read", err)
 	}
 	if object != "" {
-		return 0, &DamagedError{l.path, fmt.Errorf("it has something in its schema that ingest did not put there, the %s", object)}
+		return 0, &DamagedError{l.path,
+			fmt.Errorf("it has something in its schema that ingest did not put there, the %s", object)}
 	}
 	return have, nil
 }

@@ -26,7 +26,8 @@ const (
 	sqlEntry = `SELECT amount FROM entries WHERE pool = ? AND at = ? AND number = ?`
 	// A spender's last post, of amount ?3 and time ?4 unless these are 0.
 	sqlPosted = `SELECT at, number, amount FROM entries
-		WHERE pool = ?1 AND spender = ?2 AND amount > 0 AND ?3 IN (0, amount) AND ?4 IN (0, at) ORDER BY number DESC, at DESC LIMIT 1`
+		WHERE pool = ?1 AND spender = ?2 AND amount > 0 AND ?3 IN (0, amount) AND ?4 IN (0, at) ORDER BY number DESC, at DESC
+			LIMIT 1`
 	// The next number, where an entry comes before the newest.
 	sqlNext   = `SELECT coalesce(max(number), 0) + 1 FROM entries WHERE pool = ?`
 	sqlInsert = `INSERT INTO entries (pool, at, number, before, amount, spender) VALUES (?, ?, ?, ?, ?, ?)`
@@ -48,7 +49,8 @@ const (
 	sqlKeepSpender = `INSERT INTO spenders (purpose, region, method, client) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET method = method RETURNING id`
 	sqlSpenders = `SELECT id, purpose, region, method, client FROM spenders`
-	sqlDrain    = `UPDATE pools SET drained_until = ?2, drained_used = ?3, drained_by = ?4, drained_at = ?5, probe = ?6 WHERE id = ?1`
+	sqlDrain    = `UPDATE pools SET drained_until = ?2, drained_used = ?3, drained_by = ?4, drained_at = ?5, probe = ?6
+		WHERE id = ?1`
 
 	// Moves entries after ?1 to ?2, or to their pool's newest entry up to ?1 if that is later, after all others and in
 	// order.
@@ -90,12 +92,13 @@ const (
 		UNION
 		SELECT j.account FROM journals j WHERE j.account <> ?1 AND EXISTS (
 			SELECT 1 FROM operations o, json_each(o.amounts) amount
-			WHERE o.account = j.account AND o.at >= ?2 AND o.state NOT IN (4, 5) AND amount.key IN (SELECT value FROM json_each(?3)))
+			WHERE o.account = j.account AND o.at >= ?2 AND o.state NOT IN (4, 5)
+				AND amount.key IN (SELECT value FROM json_each(?3)))
 		ORDER BY 1`
 	// The sums of an account since ?2, in parts of ?3, including operations that this ledger has still to enter.
 	sqlSpent = `
 		WITH charges (pool, spender, part, amount) AS (
-			SELECT p.name, e.spender, coalesce((e.at - ?2) / ?3, 0) AS part, sum(e.amount) -- added up by numbers first: a day has thousands
+			SELECT p.name, e.spender, coalesce((e.at - ?2) / ?3, 0) AS part, sum(e.amount) -- a day has thousands
 			FROM accounts a JOIN pools p ON p.account = a.id JOIN entries e ON e.pool = p.id AND e.at >= ?2
 			WHERE a.name = ?1 GROUP BY e.pool, e.spender, part
 			UNION ALL
@@ -136,12 +139,15 @@ const (
 	// The state of an account whose ledger is elsewhere.
 	sqlJournal = `
 		SELECT +f.writes AS "", +f.host AS "", coalesce(j.generation, 0) AS "", coalesce(j.breaker_until, 0) AS "",
-		       coalesce(j.failures, 0) AS "", coalesce(j.why, '') AS "", coalesce(j.snapshots, '[]') AS "", coalesce(j.hosts, '[]') AS "",
+		       coalesce(j.failures, 0) AS "", coalesce(j.why, '') AS "",
+		       coalesce(j.snapshots, '[]') AS "", coalesce(j.hosts, '[]') AS "",
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 2 AND writer <> '') OR
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5) OR
-		       EXISTS (SELECT 1 FROM accounts a JOIN pools p ON p.account = a.id JOIN entries e ON e.pool = p.id AND (e.at, e.number) = (
+		       EXISTS (SELECT 1 FROM accounts a JOIN pools p ON p.account = a.id JOIN entries e ON e.pool = p.id
+		           AND (e.at, e.number) = (
 				SELECT at, number FROM entries WHERE pool = p.id ORDER BY at DESC, number DESC LIMIT 1)
-			WHERE a.name = ?1 AND (p.behind > p.carried OR e.number > p.carried AND e.amount > 0 AND e.at > ?2 - a.horizon)) AS "", -- the log here was charged
+			WHERE a.name = ?1 AND (p.behind > p.carried OR e.number > p.carried AND e.amount > 0
+				AND e.at > ?2 - a.horizon)) AS "", -- the log here was charged
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '') AS ""
 		FROM file f
 		LEFT JOIN journals j ON j.account = ?1`
@@ -151,13 +157,16 @@ const (
 		WITH RECURSIVE writers (name, place) AS (
 			SELECT max(writer), 1 FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> ''
 			UNION ALL
-			SELECT (SELECT max(writer) FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '' AND writer < name), place + 1
+			SELECT (SELECT max(writer) FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> ''
+				AND writer < name), place + 1
 			FROM writers WHERE name IS NOT NULL AND place < ?2
 		)
 		SELECT name, number, at FROM writers JOIN operations ON id = (
-			SELECT id FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '' AND writer = name ORDER BY number DESC LIMIT 1)
+			SELECT id FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '' AND writer = name
+				ORDER BY number DESC LIMIT 1)
 		ORDER BY place`
-	sqlKeepJournal = `INSERT INTO journals (account, generation, breaker_until, failures, why, snapshots, hosts) VALUES (?, ?, ?, ?, ?, ?, ?)
+	sqlKeepJournal = `INSERT INTO journals (account, generation, breaker_until, failures, why, snapshots, hosts)
+		VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET generation = excluded.generation, breaker_until = excluded.breaker_until,
 			failures = excluded.failures, why = excluded.why, snapshots = excluded.snapshots, hosts = excluded.hosts`
 
@@ -171,7 +180,8 @@ const (
 	// For a row that was synced into generation ?2 at ?3, after ?4: the last spans when a remote had it are kept with
 	// it. If another process has noted ?2 before, it has noted the row as well.
 	sqlNoteSync = `UPDATE operations SET state = 3, synced = CASE WHEN state IN (1, 3)
-			THEN CASE WHEN length(synced) > 150 THEN substr(synced, instr(synced, ';') + 1) ELSE coalesce(nullif(synced, ''), 0) END || '/' || ?4 || ';' || ?3
+			THEN CASE WHEN length(synced) > 150 THEN substr(synced, instr(synced, ';') + 1)
+				ELSE coalesce(nullif(synced, ''), 0) END || '/' || ?4 || ';' || ?3
 			ELSE ?3 || '' END
 		WHERE id = ?1 AND NOT (state = 3 AND EXISTS (
 			SELECT 1 FROM journals WHERE account = operations.account AND generation = ?2))`
@@ -193,19 +203,24 @@ const (
 	sqlEnteredSeen   = `UPDATE journals SET entered = snapshots WHERE account = ?1 AND entered <> snapshots`
 	sqlUnenteredSeen = `SELECT count(*) FROM journals WHERE account = ?1 AND entered <> snapshots`
 	// The charges of a pool without a known spender, of purpose ?2, until ?3.
-	sqlUnattributed = `SELECT at, amount FROM entries WHERE pool = ?1 AND at <= ?3 AND amount > 0 AND spender IN (SELECT id FROM spenders WHERE purpose = ?2)`
+	sqlUnattributed = `SELECT at, amount FROM entries WHERE pool = ?1 AND at <= ?3 AND amount > 0
+		AND spender IN (SELECT id FROM spenders WHERE purpose = ?2)`
 	// Whether an entry of the account is not in the journal, and the copy of all of them, as operations of writer ?3
 	// for other ledgers to sync.
 	sqlUncarried = `SELECT EXISTS (SELECT 1` + uncarried + `)`
-	sqlCarry     = `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state, emergency, entered)
-		SELECT ?1, ?3, row_number() OVER (ORDER BY e.at, e.number, p.id), 1, e.at, e.spender, json_object(p.name, e.amount), 2, 0, 1` + uncarried
-	sqlCarried = `UPDATE pools SET carried = max(carried, coalesce((SELECT max(number) FROM entries WHERE pool = pools.id), 0))
+	sqlCarry     = `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state,
+			emergency, entered)
+		SELECT ?1, ?3, row_number() OVER (ORDER BY e.at, e.number, p.id), 1, e.at, e.spender, json_object(p.name, e.amount),
+			2, 0, 1` + uncarried
+	sqlCarried = `UPDATE pools SET carried = max(carried, coalesce((SELECT max(number)
+			FROM entries WHERE pool = pools.id), 0))
 		WHERE account = (SELECT id FROM accounts WHERE name = ?)`
 	// The accounts whose entries were copied.
 	sqlCarriedAccounts = `SELECT DISTINCT a.name FROM accounts a JOIN pools p ON p.account = a.id WHERE p.carried > 0`
 	// Grouped, since most emergencies cost the same.
 	sqlEmergencies = `SELECT amounts, count(*) FROM operations
-		WHERE account = ?1 AND at >= ?2 AND emergency AND state <> 4 AND (at <= ?3 OR seen = 0 OR seen >= ?2) GROUP BY amounts`
+		WHERE account = ?1 AND at >= ?2 AND emergency AND state <> 4 AND (at <= ?3 OR seen = 0 OR seen >= ?2)
+			GROUP BY amounts`
 	// An emergency in the future comes from a clock that was ahead, or is read by one that was set back. Either way it
 	// counts until a window has passed since it was first seen there.
 	sqlSeeAhead = `UPDATE operations SET seen = ?2 WHERE account = ?1 AND at > ?2 AND emergency AND seen = 0`
