@@ -149,12 +149,15 @@ func (x *index) chooseInNames(ctx context.Context, query text.Query, wanted rank
 		query = query.Open()
 	}
 	c.query = query
-	wait := x.tagsWait(query)
+	wait, atMost := x.tagsWait(query), maxMatches
+	if wait {
+		atMost = maxScored
+	}
+	all, err := x.match(ctx, query.Match(false), atMost)
+	if err != nil || !all.capped && len(all.ids) <= maxScored {
+		return c, err
+	}
 	if !wait {
-		all, err := x.match(ctx, query.Match(false), maxMatches)
-		if err != nil || len(all.ids) <= maxScored {
-			return c, err
-		}
 		if x.q.picky() { // the filters may leave no more than are scored
 			if c.first, err = x.rank(ctx, all.ids, wanted); err != nil || len(c.first) < maxScored {
 				c.matches = all

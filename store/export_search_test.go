@@ -29,3 +29,10 @@ func SetMaxTallied(t testing.TB, n int) {
 	maxTallied = n
 	t.Cleanup(func() { maxTallied = before })
 }
+
+// SetKept sets how many videos and hits a connection keeps.
+func SetKept(t testing.TB, videos, hits int) {
+	beforeVideos, beforeHits := keptVideos, keptHits
+	keptVideos, keptHits = videos, hits
+	t.Cleanup(func() { keptVideos, keptHits = beforeVideos, beforeHits })
+}

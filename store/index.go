@@ -21,19 +21,15 @@ type index struct {
 	counted bool   // the engine keeps how many videos have each word: see Engine
 	newest  bool   // walk from the newest on: an expression matched too many, or the engine sorts its results
 
-	walked     map[string]matches // by expression
-	charts     regionCharts       // of the query's region, or of all
-	traits     blocks             // of all videos
-	newestSeen int64              // no video was seen later, in milliseconds; set with traits
+	kept   *kept              // by the connection, from earlier searches
+	walked map[string]matches // by expression
 }
 
 // pin limits the search to the videos and slots that exist at its first page. Later pages keep that.
-func (x *index) pin(ctx context.Context) error {
-	if x.q.After != "" {
-		return nil
+func (x *index) pin() {
+	if x.q.After == "" {
+		x.scope.Video, x.scope.Slot = x.kept.video, x.kept.slot
 	}
-	return x.tx.QueryRowContext(ctx, `SELECT (SELECT coalesce(max(id), 0) FROM video_facts), (SELECT coalesce(max(id), 0) FROM slots)`).
-		Scan(&x.scope.Video, &x.scope.Slot)
 }
 
 // maxMatches is how many matches are ranked, the newest. A variable, so that a test can make it apply to a small store.
@@ -60,7 +56,7 @@ func (m matches) without(others []int64) (rest []int64) {
 }
 
 // match returns the newest atMost videos that match an FTS5 expression. The index is asked once per expression in a
-// search, and not for bm25, which first counts all matches of every word. Reading twenty thousand ids as one text
+// search, unless more match, and not for bm25, which first counts all matches of every word. Reading twenty thousand ids as one text
 // takes a tenth of the time.
 func (x *index) match(ctx context.Context, expr string, atMost int) (m matches, err error) {
 	if known, ok := x.walked[expr]; ok {
@@ -86,13 +82,15 @@ func (x *index) match(ctx context.Context, expr string, atMost int) (m matches, 
 		m.ids = m.ids[:atMost]
 	}
 	if m.all = len(m.ids); m.all > 0 && x.q.Region != "" {
-		charts, err := x.regionCharts(ctx)
+		charts, err := x.regionCharts(ctx, x.q.Region)
 		if err != nil {
 			return m, err
 		}
 		m.ids = slices.DeleteFunc(m.ids, func(id int64) bool { return !charts.mayHold(id) })
 	}
-	x.walked[expr] = m
+	if !m.capped || atMost == maxMatches {
+		x.walked[expr] = m
+	}
 	return m, nil
 }
 
@@ -111,27 +109,6 @@ func numbersOf(row scanner) (numbers []int64, err error) {
 	return numbers, err
 }
 
-// regionCharts returns the charts of the query's region, or of all.
-func (x *index) regionCharts(ctx context.Context) (_ regionCharts, err error) {
-	if x.charts == nil {
-		x.charts, err = readRegionCharts(ctx, x.tx, x.q.Region)
-	}
-	return x.charts, err
-}
-
-// readTraits reads the traits of all videos, once.
-func (x *index) readTraits(ctx context.Context) (err error) {
-	if x.traits != nil {
-		return nil
-	}
-	// No video was seen later than fetched: see schema.sql.
-	err = x.tx.QueryRowContext(ctx, `SELECT coalesce(max(fetched_day) + 1, 0) * 86400000 FROM video_facts`).Scan(&x.newestSeen)
-	if err == nil {
-		x.traits, err = readTraits(ctx, x.tx)
-	}
-	return err
-}
-
 func newestFirst(ids []int64) {
 	slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(b, a) })
 }
@@ -142,7 +119,7 @@ const readForgiving = 300_000
 // vocabulary reads the index's words, up to readForgiving entries, since counting a word's videos takes longer the
 // more there are.
 func (x *index) vocabulary(ctx context.Context) text.Vocabulary {
-	left := readForgiving
+	left, known := readForgiving, map[string]bool{}
 	return text.Vocabulary{
 		Like: func(prefix string, word func(string, int)) error {
 			err := each(ctx, x.tx, func(rows *sql.Rows) error {
@@ -160,12 +137,18 @@ func (x *index) vocabulary(ctx context.Context) text.Vocabulary {
 			}
 			return err
 		},
-		Has: func(words []string, documents int) (bool, error) {
-			word := ""
+		Has: func(words []string, documents int) (has bool, err error) {
+			word, asked := "", fmt.Sprint(words, documents)
+			has, again := known[asked]
+			if again {
+				return has, nil
+			}
 			if len(words) == 1 {
 				word = words[0]
 			}
-			return x.has(ctx, text.Phrase(words), word, false, documents)
+			has, err = x.has(ctx, text.Phrase(words), word, false, documents)
+			known[asked] = has
+			return has, err
 		},
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
-	"hash/fnv"
 	"strings"
 	"time"
 
@@ -56,12 +54,12 @@ func (q SearchQuery) picky() bool {
 
 // hash identifies the query without limit and cursor. Words count as typed, as they do for the score.
 func (q SearchQuery) hash() uint32 {
-	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%q %q %q %q %d %s", strings.Fields(q.Text), q.Region, q.Category, q.Order, q.MinViews, q.Length)
+	h := newHash().texts(strings.Join(strings.Fields(q.Text), " "), string(q.Region), q.Category, string(q.Order)).
+		numbers(q.MinViews, int64(q.Length.Min), int64(q.Length.Max))
 	for _, t := range []time.Time{q.PublishedSince, q.PublishedUntil, q.SeenSince} {
-		_, _ = fmt.Fprintf(h, " %d", millis(t).Int64)
+		h = h.numbers(t.UnixMilli())
 	}
-	return h.Sum32()
+	return uint32(h ^ h>>32) //nolint:gosec // half of its bits
 }
 
 // Filtered reports whether the query has a filter.

@@ -46,13 +46,16 @@ var fewRead = 500
 // watched first, level by level, until no others can be among the first. A later page reads all, as its order is by
 // the counts when the first page was read.
 func (x *index) rank(ctx context.Context, videos []int64, r ranking) (found []candidate, err error) {
-	if len(videos) <= fewRead || x.q.After != "" {
+	switch few := len(videos) <= fewRead; {
+	case few && r.order == ByRelevance && x.q.After == "" && !x.q.picky():
+		return x.rankKnown(ctx, videos, r.limit)
+	case few || x.q.After != "":
 		return x.rankAll(ctx, videos, r)
 	}
 	if err := x.readTraits(ctx); err != nil {
 		return nil, err
 	}
-	levels := x.traits.byLevel(videos, traitOf(&x.q.MinViews, x.q.Category), x.q.Category == "")
+	levels := x.kept.traits.byLevel(videos, traitOf(&x.q.MinViews, x.q.Category), x.q.Category == "")
 	if r.order == ByFreshness || r.order == ByRise { // do not depend on the views that a video has now
 		if x.q.picky() {
 			videos = slices.Concat(levels[:]...)
@@ -90,6 +93,27 @@ func (x *index) rank(ctx context.Context, videos []int64, r ranking) (found []ca
 	return found, nil
 }
 
+// rankKnown is rank by popularity, with no filter but the region.
+func (x *index) rankKnown(ctx context.Context, videos []int64, limit int) (found []candidate, err error) {
+	if x.q.Region != "" {
+		charted, err := x.chartedIn(ctx, videos)
+		if err != nil {
+			return nil, err
+		}
+		videos = slices.DeleteFunc(slices.Clone(videos), func(id int64) bool { return !charted[id] })
+	}
+	if err := x.known(ctx, videos); err != nil {
+		return nil, err
+	}
+	for _, id := range videos {
+		if v, ok := x.kept.videos[id]; ok {
+			found = append(found, candidate{position: position{[3]float64{v.popularity, v.views}, id}})
+		}
+	}
+	byPosition(found)
+	return found[:min(len(found), limit)], nil
+}
+
 // lastSeen returns at least so many of the videos: the last seen, with all that were seen together with one of them;
 // none if these are very many.
 func (x *index) lastSeen(ctx context.Context, videos []int64, many int) (last []int64, err error) {
@@ -111,7 +135,7 @@ func (x *index) lastSeen(ctx context.Context, videos []int64, many int) (last []
 // rankRisen is rank by views gained. It reads counts only of videos that a chart has twice, which the index tells; the
 // others follow by popularity.
 func (x *index) rankRisen(ctx context.Context, videos []int64, r ranking) (found []candidate, err error) {
-	charts, err := x.regionCharts(ctx)
+	charts, err := x.regionCharts(ctx, x.q.Region)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +171,7 @@ func (x *index) outranks(c candidate, order Order, level byte) bool {
 	if order == ByViews {
 		return c.Key[0] >= viewsAt(level)
 	}
-	return c.Key[0] >= math.Log(1+viewsAt(level))+float64(x.newestSeen)/freshness
+	return c.Key[0] >= math.Log(1+viewsAt(level))+float64(x.kept.newestSeen)/freshness
 }
 
 // rankAll is rank by reading all videos. Conditions on anything but counts are checked video by video until there are
@@ -198,7 +222,7 @@ func (x *index) given(ctx context.Context, videos []int64, order Order) (list as
 	if order != ByRise {
 		return listJSON(videos), "given.value", nil
 	}
-	charts, err := x.regionCharts(ctx)
+	charts, err := x.regionCharts(ctx, x.q.Region)
 	if err != nil {
 		return list, "", err
 	}
@@ -233,9 +257,14 @@ func (x *index) column(args *arguments, now, then string) string {
 // e times the views.
 const freshness = 1.728e9
 
+// popularity is the expression for how much a video is watched, and how lately it was seen.
+func popularity(views, seen string) string {
+	return fmt.Sprintf("ln(1.0 + max(coalesce(%s, 0), 0)) + %s / %g", views, seen, freshness)
+}
+
 // keys returns the three sort keys, largest first; unknown values sort last.
 func (x *index) keys(args *arguments, order Order, views, seen string) [3]string {
-	popularity := fmt.Sprintf("ln(1.0 + max(coalesce(%s, 0), 0)) + %s / %g", views, seen, freshness)
+	popularity := popularity(views, seen)
 	switch order {
 	case ByViews:
 		return [3]string{"coalesce(" + views + ", -1)", popularity, "0"}

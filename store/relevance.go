@@ -2,10 +2,8 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/trendvidstream/ingest/store/text"
 )
@@ -14,9 +12,9 @@ import (
 type candidate struct {
 	position
 
-	title      []string // its tokens
-	score      float64  // by its text; after sortByScore also by its views
-	titleShare float64  // the share of the query in its title
+	title      string  // folded
+	score      float64 // by its text; after sortByScore also by its views
+	titleShare float64 // the share of the query in its title
 }
 
 // sort returns the page's candidates and, if there is a next page, the first of that.
@@ -85,7 +83,7 @@ func (x *index) byRelevance(ctx context.Context, c choice) ([]candidate, error) 
 		}
 		level := byte(0)
 		for _, id := range c.tagged {
-			level = max(level, x.traits.trait(id)>>4)
+			level = max(level, x.kept.traits.trait(id)>>4)
 		}
 		inTags, _ := c.query.Score(text.Document{})
 		if level < maxLevel && inTags*watched(viewsAt(level+1)) < sorted[x.q.Limit].score {
@@ -117,10 +115,10 @@ func sortByScore(candidates []candidate, oneWord bool) (watched func(views float
 	met := map[string]float64{}
 	for i := range candidates {
 		c := &candidates[i]
-		title := strings.Join(c.title, " ")
-		met[title]++
-		c.score /= met[title] * met[title] * met[title]
-		if oneWord && c.titleShare == 1 && met[title] < 3 {
+		met[c.title]++
+		n := met[c.title]
+		c.score /= n * n * n
+		if oneWord && c.titleShare == 1 && n < 3 {
 			c.score += wholeWord
 		}
 		c.Key[1] = c.score
@@ -149,26 +147,14 @@ func byPosition(candidates []candidate) {
 	slices.SortFunc(candidates, func(a, b candidate) int { return a.compare(b.position) })
 }
 
-// score reads the candidates' texts and scores them.
+// score scores the candidates by their texts.
 func (x *index) score(ctx context.Context, query text.Query, candidates []candidate) error {
-	at, channels := map[int64]int{}, map[string][]string{}
-	for i, c := range candidates {
-		at[c.ID] = i
+	err := x.known(ctx, idsOf(candidates))
+	for i := range candidates {
+		c := &candidates[i]
+		v := x.kept.videos[c.ID]
+		c.title = v.folded
+		c.score, c.titleShare = query.Score(v.text)
 	}
-	return each(ctx, x.tx, func(rows *sql.Rows) error {
-		var id int64
-		var title, channel string
-		if err := rows.Scan(&id, &title, &channel); err != nil {
-			return err
-		}
-		if _, known := channels[channel]; !known {
-			channels[channel] = text.Tokens(channel)
-		}
-		c := &candidates[at[id]]
-		c.title = text.Tokens(title)
-		c.score, c.titleShare = query.Score(text.Document{Title: title, TitleTokens: c.title, Channel: channels[channel]})
-		return nil
-	}, `
-		SELECT facts.id, facts.title, coalesce(channels.title, '')
-		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = channel`, idsOf(candidates))
+	return err
 }

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -63,11 +61,12 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 		q.Limit = DefaultLimit
 	}
 	var r Result
-	err = s.view(ctx, "search", func(tx *txn) error {
-		x := index{tx: tx, q: q, scope: scope, walked: map[string]matches{}, counted: s.engine != nil, newest: s.engine != nil}
-		if err := x.pin(ctx); err != nil {
-			return err
+	err = s.viewKept(ctx, "search", func(tx *txn, k *kept) error {
+		if s.engine == nil {
+			ctx = context.WithoutCancel(ctx) // a statement takes milliseconds: to watch each one for an end costs more
 		}
+		x := index{tx: tx, q: q, scope: scope, kept: k, walked: map[string]matches{}, counted: s.engine != nil, newest: s.engine != nil}
+		x.pin()
 		c, err := x.choose(ctx, query)
 		if err != nil {
 			return err
@@ -116,45 +115,3 @@ const freshAt = `
 SELECT max(CASE WHEN fresh_at <= ?1 * 1000 THEN fresh_at ELSE (
 	SELECT fetched_at FROM slots WHERE series = series.id AND state = 'done' AND due_at <= ?1 ORDER BY due_at DESC LIMIT 1
 ) END) FROM series WHERE backfill IS NULL`
-
-// readHits reads the data shown of the videos in ?1, a JSON array of ids, and which regions' charts hold each.
-const readHits = `
-SELECT ` + videoColumns + `, given.key, videos.seen_at, (
-	SELECT group_concat(key, ' ') FROM (
-		SELECT DISTINCT key FROM series
-		WHERE backfill IS NULL AND key <> '' AND EXISTS (SELECT 1 FROM placements WHERE video = videos.id AND series = series.id)
-		ORDER BY key
-	) AS keys
-)
-FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = videos.channel`
-
-// hits reads the rows of the page's videos.
-func (x *index) hits(ctx context.Context, query text.Query, candidates []candidate) ([]Hit, error) {
-	hits := make([]Hit, len(candidates))
-	return hits, each(ctx, x.tx, func(rows *sql.Rows) error {
-		var at int
-		var seen time.Time
-		var regions sql.NullString
-		v, err := scanVideo(rows, &at, inMillis(&seen), &regions)
-		if err != nil {
-			return err
-		}
-		hits[at] = Hit{Video: v, Score: candidates[at].score, SeenAt: seen, Highlight: query.Highlight(v.Title)}
-		if gained := candidates[at].Key[0]; x.q.Order == ByRise && gained > notGained {
-			hits[at].Gained = new(int64)
-			*hits[at].Gained = int64(gained)
-		}
-		for key := range strings.FieldsSeq(regions.String) {
-			hits[at].Regions = append(hits[at].Regions, ingest.Region(key))
-		}
-		return nil
-	}, readHits, idsOf(candidates))
-}
-
-func idsOf(candidates []candidate) asJSON {
-	ids := make([]int64, len(candidates))
-	for i, c := range candidates {
-		ids[i] = c.ID
-	}
-	return asJSON{ids}
-}

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"regexp"
 )
 
 // txn is a transaction. While a query's rows are being read, it must not run the same query again: see preparedConn.
@@ -25,7 +26,7 @@ func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("%T is no connection to SQLite", c), c.Close())
 	}
-	return &preparedConn{own, map[string]driver.Stmt{}}, nil
+	return &preparedConn{sqliteConn: own, known: map[string]driver.Stmt{}}, nil
 }
 
 type sqliteConn interface {
@@ -43,17 +44,25 @@ type preparedConn struct {
 	sqliteConn
 
 	known map[string]driver.Stmt // nil: used once
+	kept  kept
 }
+
+// keeps returns what the connection has kept for searches.
+func (c *preparedConn) keeps() *kept { return &c.kept }
 
 // keptStatements is how many statements a connection keeps.
 const keptStatements = 100
+
+// boundLimit matches a limit that is an argument. SQLite plans a statement anew each time such a limit is bound, which
+// takes longer than most statements, but not if the limit is a sum.
+var boundLimit = regexp.MustCompile(`\b(LIMIT|OFFSET) \?\d*`)
 
 // prepared returns a statement's prepared form, nil if it has none or is invalid, which running it reports.
 func (c *preparedConn) prepared(ctx context.Context, query string) driver.Stmt {
 	stmt, again := c.known[query]
 	if stmt == nil && (again || len(c.known) < keptStatements) {
 		if again {
-			if made, err := c.PrepareContext(ctx, query); err == nil { // made is not nil after an error either
+			if made, err := c.PrepareContext(ctx, boundLimit.ReplaceAllString(query, "$0 + 0")); err == nil { // made is not nil after an error either
 				stmt = made
 			}
 		}

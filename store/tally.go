@@ -51,7 +51,7 @@ func (x *index) tally(ctx context.Context, chosen choice, shown int) (*Counts, e
 		AND EXISTS (SELECT 1 FROM video_blocks AS b WHERE b.id >= series.id * 4294967296 AND b.id < (series.id + 1) * 4294967296) ORDER BY key`)
 	for _, key := range keys {
 		if err == nil {
-			charted[key], err = readRegionCharts(ctx, x.tx, key)
+			charted[key], err = x.regionCharts(ctx, key)
 		}
 	}
 	if err != nil {

@@ -62,7 +62,7 @@ func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 			tries = append(tries, joined(q[i], q[i+1]))
 		}
 		for _, tokens := range tries {
-			has, err := v.Has(tokens, 1)
+			has, err := v.hasRow(tokens)
 			if err != nil {
 				return q, err
 			}
@@ -72,6 +72,21 @@ func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 		}
 	}
 	return out, nil
+}
+
+// hasRow reports whether a document has these words in a row. Of two words it looks for the longer one first: mostly
+// there is none, which takes half the time.
+func (v Vocabulary) hasRow(words []string) (bool, error) {
+	if len(words) == 2 {
+		longer := words[0]
+		if len(words[1]) > len(longer) {
+			longer = words[1]
+		}
+		if has, err := v.Has([]string{longer}, 1); err != nil || !has {
+			return false, err
+		}
+	}
+	return v.Has(words, 1)
 }
 
 // joined returns two clauses written as one word.

@@ -2,7 +2,6 @@ package text
 
 import (
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -12,42 +11,43 @@ import (
 // counts as a rune.
 type Span = [2]int
 
-// placed is a token of a text with its place in it.
-type placed struct {
-	token string
-	cjk   bool
-	from  []int // the rune index in the text of each rune of the token, and of its end
+// Located is a text cut as Normalize does, with the place of each token.
+type Located struct {
+	tokens []string
+	words  []word // of each token: its text begins where the token does
+	starts []int  // for every byte of the folded text, the rune of the text where its piece begins; and the text's end
 }
 
 // Highlight finds the parts of a title that the query matches, in order and without overlap.
-func (q Query) Highlight(title string) []Span {
-	placed := locate(title)
-	tokens := make([]string, len(placed))
-	for i, p := range placed {
-		tokens[i] = p.token
-	}
+func (q Query) Highlight(title Located) []Span {
 	var spans []Span
 	for _, c := range q {
 		if c.not || c.column != "" {
 			continue
 		}
-		for i := range tokens {
-			if n, _ := c.leads(tokens[i:]); n > 0 {
-				spans = append(spans, Span{placed[i].from[0], c.end(placed[i+n-1])})
+		for i := range title.tokens {
+			if n, _ := c.leads(title.tokens[i:]); n > 0 {
+				spans = append(spans, Span{title.starts[title.words[i].at], title.end(c, i+n-1)})
 			}
 		}
 	}
 	return join(spans)
 }
 
-// end returns where a match with the last token t ends: after the whole word, even if only its beginning was searched
+// end returns where a match with the last token i ends: after the whole word, even if only its beginning was searched
 // for, except that a bigram is no word.
-func (c clause) end(t placed) int {
-	last := c.tokens[len(c.tokens)-1]
-	if n := utf8.RuneCountInString(last); t.cjk && n < len(t.from) {
-		return t.from[n]
+func (l Located) end(c clause, i int) int {
+	token := l.tokens[i]
+	if last := c.tokens[len(c.tokens)-1]; l.words[i].cjk && len(last) < len(token) {
+		token = last
 	}
-	return t.from[len(t.from)-1]
+	end := l.words[i].at + len(token)
+	for _, start := range l.starts[end:] {
+		if start != l.starts[end-1] {
+			return start
+		}
+	}
+	return l.starts[len(l.starts)-1]
 }
 
 // join sorts spans and merges touching ones.
@@ -64,66 +64,51 @@ func join(spans []Span) []Span {
 	return slices.Clip(out)
 }
 
-// locate cuts a text as Normalize does, with the place of each token. Spelling keeps the number of runes. It folds piece by piece; if that differs from
+// Locate cuts a text as Normalize does. Spelling keeps the number of runes. It folds piece by piece; if that differs from
 // folding the whole, which no text in use does, it returns nothing.
-func locate(text string) []placed {
+func Locate(text string) (l Located) {
 	text = spell(text)
-	var folded strings.Builder
-	var starts []int // for every byte of folded, the rune of text where its piece begins
+	folded, alike := make([]byte, 0, len(text)), true // alike: each rune is a piece, and all are folded as in the whole
+	l.starts = make([]int, 0, len(text)+1)
 	runes := 0
 	for rest := text; rest != ""; {
-		piece, n := cutPiece(rest)
+		piece, n, letter := cutPiece(rest)
 		rest = rest[len(piece):]
-		f := fold(piece)
-		folded.WriteString(f)
-		for range len(f) {
-			starts = append(starts, runes)
+		if letter {
+			r, _ := utf8.DecodeRuneInString(piece)
+			folded, _ = appendLetter(folded, r)
+		} else {
+			folded, alike = append(folded, fold(piece)...), false
+		}
+		for len(l.starts) < len(folded) {
+			l.starts = append(l.starts, runes)
 		}
 		runes += n
 	}
-	if folded.String() != fold(text) {
-		return nil
+	if !alike && string(folded) != fold(text) {
+		return Located{}
 	}
-	starts = append(starts, runes)
-	var out []placed
-	for _, w := range words(folded.String()) {
-		from := make([]int, 0, len(w.text)+1)
-		for i := range w.text {
-			from = append(from, starts[w.at+i])
-		}
-		end := w.at + len(w.text)
-		from = append(from, pieceEnd(starts, end))
-		out = append(out, w.place(from)...)
-	}
-	return out
-}
-
-// pieceEnd returns the end of the piece that produced the byte before end.
-func pieceEnd(starts []int, end int) int {
-	for i := end; i < len(starts); i++ {
-		if starts[i] != starts[end-1] {
-			return starts[i]
+	l.starts = append(l.starts, runes)
+	for w := range words(string(folded)) {
+		first := len(l.tokens)
+		l.tokens = w.tokens(l.tokens, true)
+		for _, token := range l.tokens[first:] {
+			l.words = append(l.words, w)
+			_, size := utf8.DecodeRuneInString(token)
+			w.at += size
 		}
 	}
-	return starts[len(starts)-1]
+	return l
 }
 
-// place cuts the word as tokens does; from has the place of each of its runes, and of its end.
-func (w word) place(from []int) []placed {
-	if !w.cjk {
-		return []placed{{w.text, false, from}}
+// cutPiece cuts off the first rune of s with the runes that are folded together with it, and counts them. letter says
+// that appendLetter folds it: then it has no others unless the next rune is folded in another way.
+func cutPiece(s string) (piece string, runes int, letter bool) {
+	first, size := utf8.DecodeRuneInString(s)
+	if next, _ := utf8.DecodeRuneInString(s[size:]); isLetter(first) && (size == len(s) || isLetter(next)) {
+		return s[:size], 1, true
 	}
-	var out []placed
-	tokens := w.tokens(nil, true)
-	for i, t := range tokens {
-		out = append(out, placed{t, true, from[i : i+utf8.RuneCountInString(t)+1]})
-	}
-	return out
-}
-
-// cutPiece cuts off the first rune of s with the runes that are folded together with it, and counts them.
-func cutPiece(s string) (piece string, runes int) {
-	size := 0
+	size = 0
 	for i, r := range s {
 		if i > 0 && strip(r) >= 0 && norm.NFKD.PropertiesString(s[i:]).BoundaryBefore() && norm.NFKC.PropertiesString(s[i:]).BoundaryBefore() {
 			break
@@ -132,5 +117,5 @@ func cutPiece(s string) (piece string, runes int) {
 		_, n := utf8.DecodeRuneInString(s[i:])
 		size = i + n
 	}
-	return s[:size], runes
+	return s[:size], runes, false
 }

@@ -90,7 +90,7 @@ func (c *clause) transcribed(v Vocabulary) error {
 		return nil
 	}
 	if written := inKana(word); utf8.RuneCountInString(written) > 1 {
-		tokens := words(written)[0].tokens(nil, false)
+		tokens := slices.Collect(words(written))[0].tokens(nil, false)
 		if has, err := v.Has(tokens, 1); err != nil {
 			return err
 		} else if has {

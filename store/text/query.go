@@ -98,7 +98,7 @@ func cutText(s string) (text string, prefix bool, rest string) {
 // setTokens cuts the text as Normalize does, but leaves open how a final run of Chinese, Japanese or Korean goes on. A
 // single character is a prefix: the index has it at the beginning of bigrams.
 func (c *clause) setTokens(text string) {
-	all := words(fold(spell(text)))
+	all := slices.Collect(words(fold(spell(text))))
 	for i, w := range all {
 		last := i == len(all)-1
 		before := len(c.tokens)
@@ -198,7 +198,7 @@ func (q Query) Explain(butOne bool) string {
 
 func (c clause) explain() string {
 	var text []string
-	for _, w := range words(fold(spell(c.typed))) {
+	for w := range words(fold(spell(c.typed))) {
 		text = append(text, w.text)
 	}
 	s := Phrase(text)

@@ -32,9 +32,18 @@ const (
 
 // Document holds the fields of a video that decide its score, with tokens of Normalize.
 type Document struct {
-	Title       string
-	TitleTokens []string
-	Channel     []string // the tokens of the channel's name
+	Title, lower string
+	TitleTokens  []string
+	squares      float64 // of TitleTokens
+
+	Channel []string // the tokens of the channel's name
+	letters float64  // their number
+}
+
+// NewDocument returns the document of a title and of the tokens of a channel's name.
+func NewDocument(title string, channel []string) Document {
+	tokens := Tokens(title)
+	return Document{title, strings.ToLower(title), tokens, squares(tokens), channel, runes(channel)}
 }
 
 // Score returns how well a matching document answers the query, by its text alone, and the share of the query's
@@ -64,7 +73,7 @@ func (q Query) Score(d Document) (score, titleShare float64) {
 		if t > 0 {
 			cover += squares(d.TitleTokens[at : at+n])
 		}
-		if t > 0 && hasTyped(d.Title, c.typed) {
+		if t > 0 && d.hasTyped(c.typed) {
 			typed++
 		}
 		switch {
@@ -80,7 +89,7 @@ func (q Query) Score(d Document) (score, titleShare float64) {
 		return 0, 0
 	}
 	score = got / asked * (1 + asTyped*typed/clauses)
-	score *= (1 + coverTitle*min(cover/max(squares(d.TitleTokens), 1), 1)) * (1 + coverChannel*min(channel/max(runes(d.Channel), 1), 1))
+	score *= (1 + coverTitle*min(cover/max(d.squares, 1), 1)) * (1 + coverChannel*min(channel/max(d.letters, 1), 1))
 	if clauses > 1 {
 		score *= 1 + inOrder*ordered/(clauses-1)
 		if ordered == clauses-1 && (start == 0 || end == len(d.TitleTokens)) {
@@ -91,9 +100,8 @@ func (q Query) Score(d Document) (score, titleShare float64) {
 }
 
 // hasTyped reports whether the title has the text as typed; small letters also match capitals.
-func hasTyped(title, typed string) bool {
-	return strings.Contains(title, typed) ||
-		strings.IndexFunc(typed, unicode.IsUpper) < 0 && strings.Contains(strings.ToLower(title), typed)
+func (d Document) hasTyped(typed string) bool {
+	return strings.Contains(d.Title, typed) || strings.Contains(d.lower, typed) && strings.IndexFunc(typed, unicode.IsUpper) < 0
 }
 
 // find returns where the clause best matches these tokens, how many it matches, and how closely, 0 for no match. Of

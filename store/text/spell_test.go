@@ -30,7 +30,7 @@ func TestHighlightMarksASpeltName(t *testing.T) {
 		{"pink", "P!nk - So What", "P!nk"},
 		{"suicideboys", "new $uicideboy$ song", "$uicideboy$"},
 	} {
-		spans := Parse(tt.query).Highlight(tt.title)
+		spans := Parse(tt.query).Highlight(Locate(tt.title))
 		if len(spans) != 1 || string([]rune(tt.title)[spans[0][0]:spans[0][1]]) != tt.want {
 			t.Errorf("%q in %q: %v, want %q", tt.query, tt.title, spans, tt.want)
 		}

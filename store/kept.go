@@ -1,0 +1,231 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store/text"
+)
+
+// kept is what a connection has read for searches. It lasts until any process writes to the store: a later search reads
+// only what no earlier one has read, and cuts no title into words twice.
+type kept struct {
+	version     int64 // of the data, as the connection counts it
+	video, slot int64 // the newest videos.id and slots.id
+
+	videos     map[int64]keptVideo
+	charted    map[ingest.Region]map[int64]bool // whether the region's charts have a video
+	hits       map[int64]keptHit
+	charts     map[ingest.Region]regionCharts // "": of all regions
+	traits     blocks                         // of all videos
+	newestSeen int64                          // no video was seen later, in milliseconds; set with traits
+}
+
+// keptVideos and keptHits bound what a connection keeps: some five megabytes. Variables, so that a test can make them
+// apply to a small store.
+var keptVideos, keptHits = 8192, 4096
+
+// keptVideo has the values of a video that place it in a result.
+type keptVideo struct {
+	popularity, views float64
+	text              text.Document
+	folded            string // the title's tokens
+}
+
+// keptHit is a Hit without the values that depend on the search.
+type keptHit struct {
+	Hit
+	title text.Located
+}
+
+// viewKept is view with what the connection has kept, unless the store has changed. An engine keeps nothing.
+func (d *database) viewKept(ctx context.Context, doing string, f func(*txn, *kept) error) error {
+	conn, err := d.read.Conn(ctx)
+	if err != nil {
+		return d.explain(ctx, doing, err)
+	}
+	defer func() { _ = conn.Close() }()
+	k := &kept{}
+	if err = conn.Raw(func(c any) error {
+		if own, ok := c.(interface{ keeps() *kept }); ok {
+			k = own.keeps()
+		}
+		return nil
+	}); err != nil {
+		return d.explain(ctx, doing, err)
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return d.explain(ctx, doing, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err = d.renew(ctx, tx, k); err == nil {
+		err = f(tx, k)
+	}
+	return d.explain(ctx, doing, err)
+}
+
+// renew empties k if another connection has written since its values were read.
+func (d *database) renew(ctx context.Context, tx *txn, k *kept) error {
+	var version int64
+	if d.engine == nil {
+		if err := tx.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&version); err != nil {
+			return err
+		}
+	}
+	if k.videos != nil && k.version == version {
+		return nil
+	}
+	*k = kept{videos: map[int64]keptVideo{}, charted: map[ingest.Region]map[int64]bool{}, hits: map[int64]keptHit{}, charts: map[ingest.Region]regionCharts{}}
+	err := tx.QueryRowContext(ctx, `SELECT (SELECT coalesce(max(id), 0) FROM video_facts), (SELECT coalesce(max(id), 0) FROM slots)`).Scan(&k.video, &k.slot)
+	if err == nil {
+		k.version = version
+	}
+	return err
+}
+
+// unread returns the ids that are not in a map of at most so many. If there is no room for them, it empties the map.
+func unread[V any](from map[int64]V, most int, ids []int64) []int64 {
+	missing := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { _, has := from[id]; return has })
+	if len(from)+len(missing) > most {
+		clear(from)
+		return ids
+	}
+	return missing
+}
+
+// known reads the videos that are not kept.
+func (x *index) known(ctx context.Context, videos []int64) error {
+	missing := unread(x.kept.videos, keptVideos, videos)
+	if len(missing) == 0 {
+		return nil
+	}
+	channels := map[string][]string{}
+	return each(ctx, x.tx, func(rows *sql.Rows) error {
+		var id int64
+		var v keptVideo
+		var title, channel string
+		if err := rows.Scan(&id, &v.popularity, &v.views, &title, &channel); err != nil {
+			return err
+		}
+		if _, cut := channels[channel]; !cut {
+			channels[channel] = text.Tokens(channel)
+		}
+		v.text = text.NewDocument(title, channels[channel])
+		v.folded = strings.Join(v.text.TitleTokens, " ")
+		x.kept.videos[id] = v
+		return nil
+	}, `
+		SELECT latest.id, `+popularity("views", "seen_at")+`, coalesce(views, 0), facts.title, coalesce(channels.title, '')
+		FROM json_each(?1) AS given CROSS JOIN video_latest AS latest ON latest.id = CAST(given.value AS bigint)
+		CROSS JOIN video_facts AS facts ON facts.id = latest.id LEFT JOIN channels ON channels.id = channel`, listJSON(missing))
+}
+
+// chartedIn returns which of the videos the charts of the query's region have, and maybe others. The CASE makes
+// Postgres check video by video.
+func (x *index) chartedIn(ctx context.Context, videos []int64) (map[int64]bool, error) {
+	charted := x.kept.charted[x.q.Region]
+	if charted == nil {
+		charted = map[int64]bool{}
+		x.kept.charted[x.q.Region] = charted
+	}
+	missing := unread(charted, keptVideos, videos)
+	if len(missing) == 0 {
+		return charted, nil
+	}
+	in, err := numbersOf(x.tx.QueryRowContext(ctx, `
+		SELECT group_concat(CAST(value AS text), ' ') FROM json_each(?1)
+		WHERE CASE WHEN EXISTS (
+			SELECT 1 FROM placements
+			WHERE video = CAST(value AS bigint) AND series IN (SELECT id FROM series WHERE backfill IS NULL AND key = ?2)
+		) THEN 1 ELSE 0 END = 1`, listJSON(missing), x.q.Region))
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range missing {
+		charted[id] = false
+	}
+	for _, id := range in {
+		charted[id] = true
+	}
+	return charted, nil
+}
+
+// readHits reads the data shown of the videos in ?1, a JSON array of ids, and which regions' charts hold each.
+const readHits = `
+SELECT ` + videoColumns + `, videos.id, videos.seen_at, (
+	SELECT group_concat(key, ' ') FROM (
+		SELECT DISTINCT key FROM series
+		WHERE backfill IS NULL AND key <> '' AND EXISTS (SELECT 1 FROM placements WHERE video = videos.id AND series = series.id)
+		ORDER BY key
+	) AS keys
+)
+FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = videos.channel`
+
+// hits reads the rows of the page's videos that are not kept.
+func (x *index) hits(ctx context.Context, query text.Query, candidates []candidate) ([]Hit, error) {
+	if missing := unread(x.kept.hits, keptHits, idsOf(candidates)); len(missing) > 0 {
+		if err := each(ctx, x.tx, func(rows *sql.Rows) (err error) {
+			var id int64
+			var h keptHit
+			var regions sql.NullString
+			h.Video, err = scanVideo(rows, &id, inMillis(&h.SeenAt), &regions)
+			for key := range strings.FieldsSeq(regions.String) {
+				h.Regions = append(h.Regions, ingest.Region(key))
+			}
+			h.title = text.Locate(h.Video.Title)
+			x.kept.hits[id] = h
+			return err
+		}, readHits, listJSON(missing)); err != nil {
+			return nil, err
+		}
+	}
+	hits := make([]Hit, len(candidates))
+	for i, c := range candidates {
+		kept := x.kept.hits[c.ID]
+		h := kept.Hit
+		h.Video.Tags, h.Regions = slices.Clone(h.Video.Tags), slices.Clone(h.Regions)
+		h.Score, h.Highlight = c.score, query.Highlight(kept.title)
+		if gained := c.Key[0]; x.q.Order == ByRise && gained > notGained {
+			h.Gained = new(int64)
+			*h.Gained = int64(gained)
+		}
+		hits[i] = h
+	}
+	return hits, nil
+}
+
+func idsOf(candidates []candidate) []int64 {
+	ids := make([]int64, len(candidates))
+	for i, c := range candidates {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+// regionCharts returns the charts of a region, or of all.
+func (x *index) regionCharts(ctx context.Context, region ingest.Region) (_ regionCharts, err error) {
+	charts, known := x.kept.charts[region]
+	if !known {
+		if charts, err = readRegionCharts(ctx, x.tx, region); err == nil {
+			x.kept.charts[region] = charts
+		}
+	}
+	return charts, err
+}
+
+// readTraits reads the traits of all videos.
+func (x *index) readTraits(ctx context.Context) (err error) {
+	if x.kept.traits != nil {
+		return nil
+	}
+	// No video was seen later than fetched: see schema.sql.
+	err = x.tx.QueryRowContext(ctx, `SELECT coalesce(max(fetched_day) + 1, 0) * 86400000 FROM video_facts`).Scan(&x.kept.newestSeen)
+	if err == nil {
+		x.kept.traits, err = readTraits(ctx, x.tx)
+	}
+	return err
+}

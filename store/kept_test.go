@@ -1,0 +1,129 @@
+package store_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// What a connection keeps of videos must not outlive a write of any process: after each kind of write, the store that
+// has searched before answers as one that was just opened.
+func TestASearchSeesEachWriteOfAnotherProcess(t *testing.T) {
+	dir := t.TempDir()
+	clock := &handClock{t: noon}
+	reader, writer := open(t, dir, clock), open(t, dir, clock)
+	video := func(id, title string, views int64) ingest.Video { return withViews(titled(id, title), views) }
+	hidden := video("c", "Lion three", 1)
+	hidden.Views = nil
+	writes := []struct {
+		name string
+		do   func()
+	}{
+		{"videos", func() {
+			chart(t, writer, "US", clock.now(), page(video("a", "Lion one", 1000), video("b", "Lion two", 2000), video("d", "Lion of the north", 20)))
+		}},
+		{"counts", func() { chart(t, writer, "US", clock.now(), page(video("a", "Lion one", 9_000_000), hidden)) }},
+		{"a title", func() { chart(t, writer, "US", clock.now(), page(video("a", "Tiger one", 9_000_000))) }},
+		{"a channel's name", func() {
+			v := video("b", "Lion two", 2000)
+			v.Channel = "Lion"
+			chart(t, writer, "US", clock.now(), page(v))
+		}},
+		{"another region", func() { chart(t, writer, "DE", clock.now(), page(video("b", "Lion two", 2000))) }},
+		{"deletion", func() {
+			clock.move(40 * day)
+			if _, _, err := writer.Sweep(t.Context(), clock.now()); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	}
+	for _, w := range writes {
+		w.do()
+		clock.move(minutes(10))
+		fresh := open(t, dir, clock)
+		for _, q := range []store.SearchQuery{
+			{Text: "lion"}, {Text: "lion", Region: "DE"}, {Text: "lion", Region: "US"}, {Text: "lio"}, {Text: "lion two"}, {Text: "tiger"}, {Text: "lion", Order: store.ByViews},
+		} {
+			for range 2 { // the second is answered from what is kept
+				got, err := reader.Search(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := fresh.Search(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("after a write of %s, %+v:\ngot  %+v\nwant %+v", w.name, q, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A caller may change what it got: the next one gets the stored values.
+func TestResultsAreTheCallersOwn(t *testing.T) {
+	s, _ := newStore(t)
+	v := titled("a", "Lion")
+	v.Tags = []string{"one", "two"}
+	chart(t, s, "US", noon, page(v))
+	for range 2 {
+		r, err := s.Search(t.Context(), store.SearchQuery{Text: "lion"})
+		if err != nil || len(r.Items) != 1 || !slices.Equal(r.Items[0].Video.Tags, v.Tags) || !slices.Equal(r.Items[0].Regions, []ingest.Region{"US"}) {
+			t.Fatalf("got %+v, %v", r, err)
+		}
+		r.Items[0].Video.Tags[0], r.Items[0].Regions[0] = "changed", "XX"
+	}
+}
+
+// With room for five videos and three hits, every search finds what it finds with room for all.
+func TestKeepingFewVideosChangesNoAnswer(t *testing.T) {
+	s, _ := newStore(t)
+	var videos []ingest.Video
+	for i := range 40 {
+		videos = append(videos, withViews(titled(fmt.Sprint("v", i), fmt.Sprintf("Lion %d of %d", i, i%7)), int64(i*i)))
+	}
+	chart(t, s, "US", noon, page(videos...))
+	queries := []store.SearchQuery{{Text: "lion"}, {Text: "lion", Region: "US", Limit: 7}, {Text: "3"}, {Text: "lion 5"}, {Text: "li", Order: store.ByViews}}
+	want := make([]store.Result, len(queries))
+	for round := range 3 {
+		for i, q := range queries {
+			got, err := s.Search(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if round == 0 {
+				want[i] = got
+			} else if !reflect.DeepEqual(got, want[i]) {
+				t.Errorf("round %d, %+v:\ngot  %+v\nwant %+v", round, q, got, want[i])
+			}
+		}
+		store.SetKept(t, 5, 3)
+	}
+}
+
+// The same search again reads none of its videos again.
+func TestARepeatedSearchTakesFewStatements(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "Lion one"), titled("b", "Lion two"), titled("c", "Lion three"), titled("d", "Lion four")))
+	n, err := s.CountReads()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var took [2]int64
+	for i := range took {
+		before := n.Load()
+		if got := search(t, s, store.SearchQuery{Text: "lion"}); len(got) != 4 {
+			t.Fatalf("found %v", got)
+		}
+		took[i] = n.Load() - before
+	}
+	// The version, two readings of the word, when the store was last fresh, the categories.
+	if took[1] > 5 || took[0] > took[1]+3 {
+		t.Errorf("the first search takes %d statements, the same again %d; want at most three more, and five", took[0], took[1])
+	}
+}
