@@ -30,9 +30,9 @@ func SetMaxTallied(t testing.TB, n int) {
 	t.Cleanup(func() { maxTallied = before })
 }
 
-// SetKept sets how many videos and hits a connection keeps.
-func SetKept(t testing.TB, videos, hits int) {
-	beforeVideos, beforeHits := keptVideos, keptHits
-	keptVideos, keptHits = videos, hits
-	t.Cleanup(func() { keptVideos, keptHits = beforeVideos, beforeHits })
+// SetKept sets how many videos a connection keeps.
+func SetKept(t testing.TB, n int) {
+	before := keptVideos
+	keptVideos = n
+	t.Cleanup(func() { keptVideos = before })
 }

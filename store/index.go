@@ -150,6 +150,13 @@ func (x *index) vocabulary(ctx context.Context) text.Vocabulary {
 			known[asked] = has
 			return has, err
 		},
+		Any: func(rows [][]string) (bool, error) {
+			phrases := make([]string, len(rows))
+			for i, words := range rows {
+				phrases[i] = text.Phrase(words)
+			}
+			return x.has(ctx, strings.Join(phrases, " OR "), "", false, 1)
+		},
 	}
 }
 

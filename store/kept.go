@@ -24,9 +24,9 @@ type kept struct {
 	newestSeen int64                          // no video was seen later, in milliseconds; set with traits
 }
 
-// keptVideos and keptHits bound what a connection keeps: some five megabytes. Variables, so that a test can make them
-// apply to a small store.
-var keptVideos, keptHits = 8192, 4096
+// keptVideos bounds how many videos and how many hits a connection keeps: at most some 15 MB. A variable, so that a
+// test can make it apply to a small store.
+var keptVideos = 8192
 
 // keptVideo has the values of a video that place it in a result.
 type keptVideo struct {
@@ -167,7 +167,7 @@ FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = CAST(given.value AS
 
 // hits reads the rows of the page's videos that are not kept.
 func (x *index) hits(ctx context.Context, query text.Query, candidates []candidate) ([]Hit, error) {
-	if missing := unread(x.kept.hits, keptHits, idsOf(candidates)); len(missing) > 0 {
+	if missing := unread(x.kept.hits, keptVideos, idsOf(candidates)); len(missing) > 0 {
 		if err := each(ctx, x.tx, func(rows *sql.Rows) (err error) {
 			var id int64
 			var h keptHit

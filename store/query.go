@@ -88,7 +88,12 @@ type position struct {
 
 // compare returns a negative number if p comes before o in a result, and a positive one if it comes after.
 func (p position) compare(o position) int {
-	return cmp.Or(cmp.Compare(o.Key[0], p.Key[0]), cmp.Compare(o.Key[1], p.Key[1]), cmp.Compare(o.Key[2], p.Key[2]), cmp.Compare(p.ID, o.ID))
+	for i := range p.Key {
+		if p.Key[i] != o.Key[i] {
+			return cmp.Compare(o.Key[i], p.Key[i])
+		}
+	}
+	return cmp.Compare(p.ID, o.ID)
 }
 
 // cursorForm is the first byte of a cursor; every new format gets a new number.

@@ -46,10 +46,7 @@ var fewRead = 500
 // watched first, level by level, until no others can be among the first. A later page reads all, as its order is by
 // the counts when the first page was read.
 func (x *index) rank(ctx context.Context, videos []int64, r ranking) (found []candidate, err error) {
-	switch few := len(videos) <= fewRead; {
-	case few && r.order == ByRelevance && x.q.After == "" && !x.q.picky():
-		return x.rankKnown(ctx, videos, r.limit)
-	case few || x.q.After != "":
+	if len(videos) <= fewRead || x.q.After != "" {
 		return x.rankAll(ctx, videos, r)
 	}
 	if err := x.readTraits(ctx); err != nil {
@@ -179,6 +176,9 @@ func (x *index) outranks(c candidate, order Order, level byte) bool {
 func (x *index) rankAll(ctx context.Context, videos []int64, r ranking) (found []candidate, err error) {
 	if len(videos) == 0 {
 		return nil, nil
+	}
+	if len(videos) <= fewRead && r.order == ByRelevance && x.q.After == "" && !x.q.picky() {
+		return x.rankKnown(ctx, videos, r.limit)
 	}
 	given, id, err := x.given(ctx, videos, r.order)
 	if err != nil {

@@ -23,6 +23,8 @@ type Vocabulary struct {
 	Like func(prefix string, word func(text string, documents int)) error
 	// Has reports whether at least that many documents have these words in a row.
 	Has func(words []string, documents int) (bool, error)
+	// Any reports whether a document has one of these rows of words.
+	Any func(rows [][]string) (bool, error)
 }
 
 // Forgive adds other spellings of the query's words that the vocabulary has: in another alphabet, one letter off (two
@@ -45,8 +47,12 @@ func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 			return q, err
 		}
 		tries := c.plural()
-		if !known {
-			tries = append(tries, c.split()...)
+		if splits := c.split(); !known && len(splits) > 0 {
+			if has, err := v.Any(splits); err != nil {
+				return q, err
+			} else if has {
+				tries = append(tries, splits...)
+			}
 		}
 		if !known && !spelled {
 			for _, add := range []func(Vocabulary) error{c.transcribed, c.misspelled} {
@@ -62,7 +68,7 @@ func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 			tries = append(tries, joined(q[i], q[i+1]))
 		}
 		for _, tokens := range tries {
-			has, err := v.hasRow(tokens)
+			has, err := v.Has(tokens, 1)
 			if err != nil {
 				return q, err
 			}
@@ -72,21 +78,6 @@ func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 		}
 	}
 	return out, nil
-}
-
-// hasRow reports whether a document has these words in a row. Of two words it looks for the longer one first: mostly
-// there is none, which takes half the time.
-func (v Vocabulary) hasRow(words []string) (bool, error) {
-	if len(words) == 2 {
-		longer := words[0]
-		if len(words[1]) > len(longer) {
-			longer = words[1]
-		}
-		if has, err := v.Has([]string{longer}, 1); err != nil || !has {
-			return false, err
-		}
-	}
-	return v.Has(words, 1)
 }
 
 // joined returns two clauses written as one word.

@@ -14,8 +14,14 @@ type Span = [2]int
 // Located is a text cut as Normalize does, with the place of each token.
 type Located struct {
 	tokens []string
-	words  []word // of each token: its text begins where the token does
-	starts []int  // for every byte of the folded text, the rune of the text where its piece begins; and the text's end
+	places []place // of each token
+	starts []int32 // for every byte of the folded text, the rune of the text where its piece begins; and the text's end
+}
+
+// place is where a token begins in the folded text.
+type place struct {
+	at  int32
+	cjk bool
 }
 
 // Highlight finds the parts of a title that the query matches, in order and without overlap.
@@ -27,7 +33,7 @@ func (q Query) Highlight(title Located) []Span {
 		}
 		for i := range title.tokens {
 			if n, _ := c.leads(title.tokens[i:]); n > 0 {
-				spans = append(spans, Span{title.starts[title.words[i].at], title.end(c, i+n-1)})
+				spans = append(spans, Span{int(title.starts[title.places[i].at]), title.end(c, i+n-1)})
 			}
 		}
 	}
@@ -38,16 +44,16 @@ func (q Query) Highlight(title Located) []Span {
 // for, except that a bigram is no word.
 func (l Located) end(c clause, i int) int {
 	token := l.tokens[i]
-	if last := c.tokens[len(c.tokens)-1]; l.words[i].cjk && len(last) < len(token) {
+	if last := c.tokens[len(c.tokens)-1]; l.places[i].cjk && len(last) < len(token) {
 		token = last
 	}
-	end := l.words[i].at + len(token)
+	end := int(l.places[i].at) + len(token)
 	for _, start := range l.starts[end:] {
 		if start != l.starts[end-1] {
-			return start
+			return int(start)
 		}
 	}
-	return l.starts[len(l.starts)-1]
+	return int(l.starts[len(l.starts)-1])
 }
 
 // join sorts spans and merges touching ones.
@@ -69,8 +75,8 @@ func join(spans []Span) []Span {
 func Locate(text string) (l Located) {
 	text = spell(text)
 	folded, alike := make([]byte, 0, len(text)), true // alike: each rune is a piece, and all are folded as in the whole
-	l.starts = make([]int, 0, len(text)+1)
-	runes := 0
+	l.starts = make([]int32, 0, len(text)+1)
+	runes := int32(0)
 	for rest := text; rest != ""; {
 		piece, n, letter := cutPiece(rest)
 		rest = rest[len(piece):]
@@ -83,7 +89,7 @@ func Locate(text string) (l Located) {
 		for len(l.starts) < len(folded) {
 			l.starts = append(l.starts, runes)
 		}
-		runes += n
+		runes += int32(n) //nolint:gosec // a title has few runes
 	}
 	if !alike && string(folded) != fold(text) {
 		return Located{}
@@ -93,7 +99,7 @@ func Locate(text string) (l Located) {
 		first := len(l.tokens)
 		l.tokens = w.tokens(l.tokens, true)
 		for _, token := range l.tokens[first:] {
-			l.words = append(l.words, w)
+			l.places = append(l.places, place{int32(w.at), w.cjk}) //nolint:gosec // and few bytes
 			_, size := utf8.DecodeRuneInString(token)
 			w.at += size
 		}

@@ -108,6 +108,9 @@ func (d Document) hasTyped(typed string) bool {
 // equally close places it prefers the wanted one, then the first.
 func (c clause) find(tokens []string, wanted int) (at, n int, closeness float64) {
 	for i := range tokens {
+		if closeness == 1 && i > wanted {
+			break
+		}
 		if m, how := c.leads(tokens[i:]); how > closeness || how == closeness && how > 0 && i == wanted {
 			at, n, closeness = i, m, how
 		}
@@ -119,11 +122,11 @@ func (c clause) find(tokens []string, wanted int) (at, n int, closeness float64)
 func (c clause) leads(tokens []string) (n int, closeness float64) {
 	n = len(c.tokens)
 	last := n - 1
-	if n <= len(tokens) && slices.Equal(c.tokens[:last], tokens[:last]) {
+	if n <= len(tokens) && strings.HasPrefix(tokens[last], c.tokens[last]) && slices.Equal(c.tokens[:last], tokens[:last]) {
 		switch {
-		case tokens[last] == c.tokens[last], c.prefix && c.exact && strings.HasPrefix(tokens[last], c.tokens[last]):
+		case len(tokens[last]) == len(c.tokens[last]), c.prefix && c.exact:
 			return n, 1
-		case c.prefix && strings.HasPrefix(tokens[last], c.tokens[last]):
+		case c.prefix:
 			return n, asBeginning
 		}
 	}
