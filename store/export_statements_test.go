@@ -47,3 +47,36 @@ func (c *countedConn) QueryContext(ctx context.Context, query string, args []dri
 	c.statements.Add(1)
 	return c.preparedConn.QueryContext(ctx, query, args)
 }
+
+// PreparedTwice calls f with two ways to run a query again and again: as a connection of the store does, and as SQLite
+// runs a statement that it has prepared as it is.
+func (s *Store) PreparedTwice(ctx context.Context, query string, f func(kept, plain func(args ...driver.NamedValue) error) error) error {
+	conn, err := s.read.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	return conn.Raw(func(c any) error {
+		own, ok := c.(*preparedConn)
+		if !ok {
+			return errors.New("no prepared connection")
+		}
+		stmt, err := own.PrepareContext(ctx, query)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = stmt.Close() }()
+		plain, ok := stmt.(driver.StmtQueryContext)
+		if !ok {
+			return errors.New("a statement without a context")
+		}
+		drain := func(rows driver.Rows, err error) error {
+			if err != nil {
+				return err
+			}
+			return rows.Close()
+		}
+		return f(func(args ...driver.NamedValue) error { return drain(own.QueryContext(ctx, query, args)) },
+			func(args ...driver.NamedValue) error { return drain(plain.QueryContext(ctx, args)) })
+	})
+}

@@ -1,10 +1,13 @@
 package store_test
 
 import (
+	"context"
+	"database/sql/driver"
 	"fmt"
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
@@ -125,5 +128,36 @@ func TestARepeatedSearchTakesFewStatements(t *testing.T) {
 	// The version, two readings of the word, when the store was last fresh, the categories.
 	if took[1] > 5 || took[0] > took[1]+3 {
 		t.Errorf("the first search takes %d statements, the same again %d; want at most three more, and five", took[0], took[1])
+	}
+}
+
+// SQLite plans a statement anew whenever its bound limit may have changed. The store's connections prevent that: the same
+// statement takes less than four fifths of the time.
+func TestABoundLimitIsPlannedOnce(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "Lion one")))
+	const query = `SELECT facts.title FROM video_text CROSS JOIN videos AS facts ON facts.id = video_text.rowid LEFT JOIN channels ON channels.id = channel WHERE video_text MATCH ?1 ORDER BY video_text.rowid DESC LIMIT ?2`
+	args := []driver.NamedValue{{Ordinal: 1, Value: `"lion"`}, {Ordinal: 2, Value: int64(5)}}
+	err := s.PreparedTwice(context.WithoutCancel(t.Context()), query, func(kept, plain func(...driver.NamedValue) error) error {
+		var took [2]time.Duration
+		for round := range 200 {
+			for i, run := range []func(...driver.NamedValue) error{kept, plain} {
+				began := cpuTime(t)
+				if err := run(args...); err != nil {
+					return err
+				}
+				if round >= 10 {
+					took[i] += cpuTime(t) - began
+				}
+			}
+		}
+		t.Logf("kept %v, plain %v", took[0], took[1])
+		if 5*took[0] > 4*took[1] {
+			t.Errorf("a statement with a bound limit takes %v as the store runs it, %v as it is", took[0], took[1])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
