@@ -136,7 +136,7 @@ func TestARepeatedSearchTakesFewStatements(t *testing.T) {
 func TestABoundLimitIsPlannedOnce(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(titled("a", "Lion one")))
-	const query = `SELECT facts.title FROM video_text CROSS JOIN videos AS facts ON facts.id = video_text.rowid LEFT JOIN channels ON channels.id = channel WHERE video_text MATCH ?1 ORDER BY video_text.rowid DESC LIMIT ?2`
+	const query = `SELECT facts.title FROM video_text CROSS JOIN videos AS facts ON facts.id = video_text.rowid LEFT JOIN channels ON channels.id = facts.channel WHERE video_text MATCH ?1 ORDER BY video_text.rowid DESC LIMIT ?2`
 	args := []driver.NamedValue{{Ordinal: 1, Value: `"lion"`}, {Ordinal: 2, Value: int64(5)}}
 	err := s.PreparedTwice(context.WithoutCancel(t.Context()), query, func(kept, plain func(...driver.NamedValue) error) error {
 		var took [2]time.Duration
