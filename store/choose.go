@@ -151,7 +151,7 @@ func (x *index) chooseInNames(ctx context.Context, query text.Query, wanted rank
 	c.query = query
 	wait, atMost := x.tagsWait(query), maxMatches
 	if wait {
-		atMost = maxScored
+		atMost = min(maxScored, maxMatches)
 	}
 	all, err := x.match(ctx, query.Match(false), atMost)
 	if err != nil || !all.capped && len(all.ids) <= maxScored {
