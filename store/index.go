@@ -56,8 +56,8 @@ func (m matches) without(others []int64) (rest []int64) {
 }
 
 // match returns the newest atMost videos that match an FTS5 expression. The index is asked once per expression in a
-// search, unless more match, and not for bm25, which first counts all matches of every word. Reading twenty thousand ids as one text
-// takes a tenth of the time.
+// search, unless more match, and not for bm25, which first counts all matches of every word. Reading twenty thousand
+// ids as one text takes a tenth of the time.
 func (x *index) match(ctx context.Context, expr string, atMost int) (m matches, err error) {
 	if known, ok := x.walked[expr]; ok {
 		return known, nil

@@ -79,8 +79,13 @@ func (d *database) renew(ctx context.Context, tx *txn, k *kept) error {
 	if k.videos != nil && k.version == version {
 		return nil
 	}
-	*k = kept{videos: map[int64]keptVideo{}, charted: map[ingest.Region]map[int64]bool{}, hits: map[int64]keptHit{}, charts: map[ingest.Region]regionCharts{}}
-	err := tx.QueryRowContext(ctx, `SELECT (SELECT coalesce(max(id), 0) FROM video_facts), (SELECT coalesce(max(id), 0) FROM slots)`).Scan(&k.video, &k.slot)
+	*k = kept{
+		videos: map[int64]keptVideo{}, charted: map[ingest.Region]map[int64]bool{},
+		hits: map[int64]keptHit{}, charts: map[ingest.Region]regionCharts{},
+	}
+	err := tx.QueryRowContext(ctx,
+		`SELECT (SELECT coalesce(max(id), 0) FROM video_facts), (SELECT coalesce(max(id), 0) FROM slots)`).
+		Scan(&k.video, &k.slot)
 	if err == nil {
 		k.version = version
 	}
@@ -121,7 +126,8 @@ func (x *index) known(ctx context.Context, videos []int64) error {
 	}, `
 		SELECT latest.id, `+popularity("views", "seen_at")+`, coalesce(views, 0), facts.title, coalesce(channels.title, '')
 		FROM json_each(?1) AS given CROSS JOIN video_latest AS latest ON latest.id = CAST(given.value AS bigint)
-		CROSS JOIN video_facts AS facts ON facts.id = latest.id LEFT JOIN channels ON channels.id = channel`, listJSON(missing))
+		CROSS JOIN video_facts AS facts ON facts.id = latest.id LEFT JOIN channels ON channels.id = channel`,
+		listJSON(missing))
 }
 
 // chartedIn returns which of the videos the charts of the query's region have, and maybe others. The CASE makes
@@ -159,11 +165,13 @@ const readHits = `
 SELECT ` + videoColumns + `, videos.id, videos.seen_at, (
 	SELECT group_concat(key, ' ') FROM (
 		SELECT DISTINCT key FROM series
-		WHERE backfill IS NULL AND key <> '' AND EXISTS (SELECT 1 FROM placements WHERE video = videos.id AND series = series.id)
+		WHERE backfill IS NULL AND key <> ''
+		  AND EXISTS (SELECT 1 FROM placements WHERE video = videos.id AND series = series.id)
 		ORDER BY key
 	) AS keys
 )
-FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = videos.channel`
+FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = CAST(given.value AS bigint)
+LEFT JOIN channels ON channels.id = videos.channel`
 
 // hits reads the rows of the page's videos that are not kept.
 func (x *index) hits(ctx context.Context, query text.Query, candidates []candidate) ([]Hit, error) {
@@ -223,7 +231,8 @@ func (x *index) readTraits(ctx context.Context) (err error) {
 		return nil
 	}
 	// No video was seen later than fetched: see schema.sql.
-	err = x.tx.QueryRowContext(ctx, `SELECT coalesce(max(fetched_day) + 1, 0) * 86400000 FROM video_facts`).Scan(&x.kept.newestSeen)
+	err = x.tx.QueryRowContext(ctx, `SELECT coalesce(max(fetched_day) + 1, 0) * 86400000 FROM video_facts`).
+		Scan(&x.kept.newestSeen)
 	if err == nil {
 		x.kept.traits, err = readTraits(ctx, x.tx)
 	}

@@ -65,7 +65,8 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 		if s.engine == nil {
 			ctx = context.WithoutCancel(ctx) // a statement takes milliseconds: to watch each one for an end costs more
 		}
-		x := index{tx: tx, q: q, scope: scope, kept: k, walked: map[string]matches{}, counted: s.engine != nil, newest: s.engine != nil}
+		x := index{tx: tx, q: q, scope: scope, kept: k, walked: map[string]matches{}}
+		x.counted, x.newest = s.engine != nil, s.engine != nil
 		x.pin()
 		c, err := x.choose(ctx, query)
 		if err != nil {

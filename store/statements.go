@@ -62,7 +62,8 @@ func (c *preparedConn) prepared(ctx context.Context, query string) driver.Stmt {
 	stmt, again := c.known[query]
 	if stmt == nil && (again || len(c.known) < keptStatements) {
 		if again {
-			if made, err := c.PrepareContext(ctx, boundLimit.ReplaceAllString(query, "$0 + 0")); err == nil { // made is not nil after an error either
+			made, err := c.PrepareContext(ctx, boundLimit.ReplaceAllString(query, "$0 + 0"))
+			if err == nil { // made is not nil after an error either
 				stmt = made
 			}
 		}

@@ -70,8 +70,8 @@ func join(spans []Span) []Span {
 	return slices.Clip(out)
 }
 
-// Locate cuts a text as Normalize does. Spelling keeps the number of runes. It folds piece by piece; if that differs from
-// folding the whole, which no text in use does, it returns nothing.
+// Locate cuts a text as Normalize does. Spelling keeps the number of runes. It folds piece by piece; if that differs
+// from folding the whole, which no text in use does, it returns nothing.
 func Locate(text string) (l Located) {
 	text = spell(text)
 	folded, alike := make([]byte, 0, len(text)), true // alike: each rune is a piece, and all are folded as in the whole

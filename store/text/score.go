@@ -101,7 +101,8 @@ func (q Query) Score(d Document) (score, titleShare float64) {
 
 // hasTyped reports whether the title has the text as typed; small letters also match capitals.
 func (d Document) hasTyped(typed string) bool {
-	return strings.Contains(d.Title, typed) || strings.Contains(d.lower, typed) && strings.IndexFunc(typed, unicode.IsUpper) < 0
+	return strings.Contains(d.Title, typed) ||
+		strings.Contains(d.lower, typed) && strings.IndexFunc(typed, unicode.IsUpper) < 0
 }
 
 // find returns where the clause best matches these tokens, how many it matches, and how closely, 0 for no match. Of
@@ -122,7 +123,8 @@ func (c clause) find(tokens []string, wanted int) (at, n int, closeness float64)
 func (c clause) leads(tokens []string) (n int, closeness float64) {
 	n = len(c.tokens)
 	last := n - 1
-	if n <= len(tokens) && strings.HasPrefix(tokens[last], c.tokens[last]) && slices.Equal(c.tokens[:last], tokens[:last]) {
+	if n <= len(tokens) && strings.HasPrefix(tokens[last], c.tokens[last]) &&
+		slices.Equal(c.tokens[:last], tokens[:last]) {
 		switch {
 		case len(tokens[last]) == len(c.tokens[last]), c.prefix && c.exact:
 			return n, 1
