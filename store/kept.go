@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// kept is what a connection has read for searches. It lasts until any process writes to the store: a later search reads
-// only what no earlier one has read, and cuts no title into words twice.
+// kept holds the videos that a connection has read for searches. It lasts until any process writes to the store: a
+// later search reads only other videos, and cuts no title into words twice.
 type kept struct {
 	version     int64 // of the data, as the connection counts it
 	video, slot int64 // the newest videos.id and slots.id
@@ -41,7 +41,7 @@ type keptHit struct {
 	title text.Located
 }
 
-// viewKept is view with what the connection has kept, unless the store has changed. An engine keeps nothing.
+// viewKept is view with the connection's kept values, unless the store has changed. An engine keeps nothing.
 func (d *database) viewKept(ctx context.Context, doing string, f func(*txn, *kept) error) error {
 	conn, err := d.read.Conn(ctx)
 	if err != nil {
@@ -50,8 +50,11 @@ func (d *database) viewKept(ctx context.Context, doing string, f func(*txn, *kep
 	defer func() { _ = conn.Close() }()
 	k := &kept{}
 	if err = conn.Raw(func(c any) error {
-		if own, ok := c.(interface{ keeps() *kept }); ok {
-			k = own.keeps()
+		if own, ok := c.(interface{ keeps() *any }); ok {
+			if earlier, ok := (*own.keeps()).(*kept); ok {
+				k = earlier
+			}
+			*own.keeps() = k
 		}
 		return nil
 	}); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// What a connection keeps of videos must not outlive a write of any process: after each kind of write, the store that
+// A connection's kept videos must not outlive a write of any process: after each kind of write, the store that
 // has searched before answers as one that was just opened.
 func TestASearchSeesEachWriteOfAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
@@ -51,7 +51,7 @@ func TestASearchSeesEachWriteOfAnotherProcess(t *testing.T) {
 		for _, q := range []store.SearchQuery{
 			{Text: "lion"}, {Text: "lion", Region: "DE"}, {Text: "lion", Region: "US"}, {Text: "lio"}, {Text: "lion two"}, {Text: "tiger"}, {Text: "lion", Order: store.ByViews},
 		} {
-			for range 2 { // the second is answered from what is kept
+			for range 2 { // the second reads no video again
 				got, err := reader.Search(t.Context(), q)
 				if err != nil {
 					t.Fatal(err)
@@ -68,7 +68,7 @@ func TestASearchSeesEachWriteOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// A caller may change what it got: the next one gets the stored values.
+// A caller may change its result: the next one gets the stored values.
 func TestResultsAreTheCallersOwn(t *testing.T) {
 	s, _ := newStore(t)
 	v := titled("a", "Lion")
@@ -83,7 +83,7 @@ func TestResultsAreTheCallersOwn(t *testing.T) {
 	}
 }
 
-// With room for five videos, every search finds what it finds with room for all.
+// With room for five videos, every search has the same answer as with room for all.
 func TestKeepingFewVideosChangesNoAnswer(t *testing.T) {
 	s, _ := newStore(t)
 	var videos []ingest.Video

@@ -44,11 +44,11 @@ type preparedConn struct {
 	sqliteConn
 
 	known map[string]driver.Stmt // nil: used once
-	kept  kept
+	kept  any                    // of the reader: see viewKept
 }
 
-// keeps returns what the connection has kept for searches.
-func (c *preparedConn) keeps() *kept { return &c.kept }
+// keeps returns where a reader keeps values between its transactions.
+func (c *preparedConn) keeps() *any { return &c.kept }
 
 // keptStatements is how many statements a connection keeps.
 const keptStatements = 100
