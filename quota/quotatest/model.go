@@ -281,6 +281,9 @@ func (m *Model) Post(_ context.Context, a quota.Ask, at time.Time) error {
 	if at.After(now) {
 		at = now
 	}
+	if now.Sub(at) >= a.Horizon {
+		return nil
+	}
 	for _, c := range a.Charges {
 		m.record(a, c, at)
 	}
