@@ -20,6 +20,9 @@ var ErrClock = errors.New("this machine's clock is wrong")
 // read only.
 var ErrNoWrites = errors.New("the store takes no writes")
 
+// ErrStoreSilent means that the store's database cannot be reached now.
+var ErrStoreSilent = errors.New("the store is not reachable")
+
 // Errors of calls of the upstream.
 var (
 	ErrNoAnswer   = errors.New("the upstream gives no usable answer")

@@ -27,7 +27,14 @@ type Copied struct {
 }
 
 // ErrOccupied means that the target holds another store.
-var ErrOccupied = errors.New("it holds another store already: give a place where none is")
+var ErrOccupied error = occupied("it holds another store already: give a place where none is")
+
+type occupied string
+
+func (o occupied) Error() string { return string(o) }
+
+// Cause is as of VersionError.
+func (occupied) Cause() string { return "other store" }
 
 // errDiffers means that target and source differ.
 var errDiffers = errors.New("they differ")

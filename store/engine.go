@@ -26,7 +26,7 @@ type Engine struct {
 	Check   func(ctx context.Context, tx *sql.Tx) error  // an error ends the write transaction
 	Clock   func(ctx context.Context) (time.Time, error) // the database's; ingest.ErrNoWrites if it takes no writes
 	Explain func(err error) (hint string)                // the cure, for a person; "": not known
-	Away    func(err error) bool                         // the database is not reachable: ErrUnavailable
+	Away    func(err error) bool                         // the database is not reachable: ingest.ErrStoreSilent
 
 	LastBackfill     func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
 	AdvanceSequences func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // after inserts with given IDs: assign only higher ones
@@ -34,9 +34,6 @@ type Engine struct {
 
 // ErrMissing means that the store's database has no store yet.
 var ErrMissing = fmt.Errorf("nothing was written there yet: %w", fs.ErrNotExist)
-
-// ErrUnavailable means that the store's database cannot be reached now.
-var ErrUnavailable = errors.New("the store is not reachable")
 
 // plainPage makes the page's texts Plain, IDs too, as the page must name a video as the table does.
 func plainPage(page ingest.Page) ingest.Page {
@@ -70,7 +67,7 @@ func (e *Engine) explain(ctx context.Context, doing string, err error) error {
 	case hint == "":
 		return fmt.Errorf("%s: %w", doing, err)
 	case e.Away(err):
-		return fmt.Errorf("%s: %w: %s: %s: %w", doing, ErrUnavailable, e.Name, hint, err)
+		return fmt.Errorf("%s: %w: %s: %s: %w", doing, ingest.ErrStoreSilent, e.Name, hint, err)
 	}
 	return fmt.Errorf("%s: %s: %s: %w", doing, e.Name, hint, err)
 }

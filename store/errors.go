@@ -32,6 +32,14 @@ func (e *VersionError) Error() string {
 		e.Path, e.Have, e.Know)
 }
 
+// Cause is the name of the cause in the table of standing.
+func (e *VersionError) Cause() string {
+	if e.Have > e.Know {
+		return "newer program"
+	}
+	return "other store"
+}
+
 // ApplicationError means that some other program wrote the file.
 type ApplicationError struct {
 	Path string
@@ -51,6 +59,9 @@ type UpstreamError struct {
 func (e *UpstreamError) Error() string {
 	return fmt.Sprintf("%s holds data of %s and takes none of %s: give another data directory for that", e.Path, e.Have, e.Want)
 }
+
+// Cause is as of VersionError.
+func (*UpstreamError) Cause() string { return "other store" }
 
 // CorruptError means that a file is damaged, or not a database at all.
 type CorruptError struct {

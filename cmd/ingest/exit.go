@@ -3,25 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
-	"syscall"
 
-	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/service"
-	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/standing"
-	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
-	"github.com/trendvidstream/ingest/store"
 )
 
 // The exit codes: 64 and up follow sysexits.h.
 const (
 	exitOK          = standing.ExitOK
 	exitError       = standing.ExitError
-	exitUsage       = 2
+	exitUsage       = standing.ExitUsage
 	exitPartial     = standing.ExitPartial
 	exitUnavailable = standing.ExitUnavailable
 	exitStopped     = standing.ExitStopped
@@ -61,35 +55,22 @@ func silent(err error) bool {
 
 // outdated reports whether an error means that a newer program wrote the data.
 func outdated(err error) bool {
-	newer, ok := errors.AsType[*store.VersionError](err)
-	return ok && newer.Have > newer.Know || errors.Is(err, quota.ErrNewer)
+	return standing.CauseOf(err, "") == standing.NewerProgram
 }
 
+// usageError is a mistake in the command line.
 type usageError struct{ error }
 
-// exitCode returns the exit code of a command that ends with err: the code of its command line, config or key, else
-// its cause's.
+// Cause is the name of the cause in the table of standing.
+func (usageError) Cause() string { return string(standing.WrongUsage) }
+
+// exitCode returns the exit code of a command that ends with err: its signal's, its own, or its cause's.
 func exitCode(err error) int {
-	signal, ended := errors.AsType[signalled](err)
-	code, own := errors.AsType[codeError](err)
-	switch {
-	case err == nil:
-		return exitOK
-	case ended:
+	if signal, ended := errors.AsType[signalled](err); ended {
 		return exitSignal + int(signal.sig)
-	case own:
+	}
+	if code, own := errors.AsType[codeError](err); own {
 		return code.code
-	case is[usageError](err):
-		return exitUsage
-	case is[config.KeyError](err) && !is[config.Error](err):
-		return exitKey
-	case is[config.Error](err), is[*strictyaml.PositionError](err), is[*store.VersionError](err),
-		is[*store.UpstreamError](err),
-		errors.Is(err, store.ErrOccupied), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
-		!is[*fetch.Error](err) && sqlitefile.Forbidden(err), errors.Is(err, syscall.ENOTDIR):
-		return exitConfig
-	case errors.Is(err, store.ErrUnavailable):
-		return exitUnavailable
 	}
 	return standing.ExitOf(err)
 }

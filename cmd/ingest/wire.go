@@ -298,7 +298,7 @@ const answersWithin = 4 * time.Second
 func (a *app) withStore(ctx context.Context, do func(context.Context, *store.Store) error) error {
 	if a.cfg.Store != "sqlite" {
 		bounded, cancel := context.WithTimeoutCause(ctx, answersWithin,
-			fmt.Errorf("%w: %s: no answer within %v", store.ErrUnavailable, a.storeName(), answersWithin))
+			fmt.Errorf("%w: %s: no answer within %v", ingest.ErrStoreSilent, a.storeName(), answersWithin))
 		defer cancel()
 		ctx = bounded
 	}
@@ -307,7 +307,7 @@ func (a *app) withStore(ctx context.Context, do func(context.Context, *store.Sto
 		defer func() { _ = s.Close() }()
 		err = do(ctx, s)
 	}
-	if err != nil && errors.Is(context.Cause(ctx), store.ErrUnavailable) {
+	if err != nil && errors.Is(context.Cause(ctx), ingest.ErrStoreSilent) {
 		return context.Cause(ctx)
 	}
 	return err

@@ -98,9 +98,13 @@ func Code(err error) int {
 }
 
 // Explain adds to SQLite's error that it cannot open the file at path the system's reason, if that is Forbidden or
-// that too many files are open.
+// that too many files are open. An error of a file that may not be opened or written is fs.ErrPermission.
 func Explain(path string, err error) error {
-	if Code(err) != sqlite3.SQLITE_CANTOPEN {
+	switch Code(err) {
+	case sqlite3.SQLITE_CANTOPEN:
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+		return forbidden{err}
+	default:
 		return err
 	}
 	f, why := os.OpenFile(path, os.O_RDWR, 0)
@@ -113,15 +117,17 @@ func Explain(path string, err error) error {
 	return err
 }
 
-// Forbidden reports whether a file may not be opened or written.
+// Forbidden reports whether an error of the system, or of Explain, says that a file may not be opened or written.
 func Forbidden(err error) bool {
-	code := Code(err)
-	return code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_PERM || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// LockPath returns the path of the lock file of the database at path: quota.lock of quota.db. A person who deletes
-// quota.db* leaves it, so that it still shows that there was a database.
-func LockPath(path string) string { return strings.TrimSuffix(path, ".db") + ".lock" }
+// forbidden is an error of SQLite that says so.
+type forbidden struct{ error }
+
+func (f forbidden) Unwrap() error { return f.error }
+
+func (forbidden) Is(target error) bool { return target == fs.ErrPermission }
 
 // Exists reports whether something has this name.
 func Exists(path string) bool {

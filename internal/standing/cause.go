@@ -24,6 +24,10 @@ const (
 	LedgerSilent     Cause = "ledger silent"
 	ServerFault      Cause = "server fault"
 
+	WrongUsage   Cause = "wrong usage"
+	BadConfig    Cause = "bad config"
+	NoKey        Cause = "no key"
+	OtherStore   Cause = "other store"
 	NewerProgram Cause = "newer program"
 	ClocksApart  Cause = "clocks apart"
 	DiskFull     Cause = "disk full"
@@ -87,6 +91,11 @@ var Causes = []Row{
 	{UpstreamSilent, []error{ingest.ErrNoAnswer}, ExitUnavailable, Reads, Cure{"The upstream gives no usable answer.", "Fetching goes on by itself once it does; with one call this says why:", "ingest doctor --online"}},
 	{KeyRefused, []error{ingest.ErrKeyRefused}, ExitKey, Reads, Cure{"The API key is refused.", "Give another one; with one call this says why:", "ingest doctor --online"}},
 
+	{WrongUsage, nil, ExitUsage, Everything, Cure{"The command line is wrong.", "The message says how; this shows all commands:", "ingest --help"}},
+	{NoKey, nil, ExitKey, Reads, Cure{"There is no usable API key.", "Give one with --key-file or INGEST_KEY_FILE; without one there is:", "ingest demo"}},
+	{BadConfig, []error{quota.ErrUnknown, quota.ErrNeverFits, syscall.ENOTDIR}, ExitConfig, Nothing, Cure{"A setting cannot be used.", "The message says where; this checks all settings:", "ingest config check"}},
+	{OtherStore, nil, ExitConfig, Nothing, Cure{"The store is of another upstream or version.", "The message says which; this shows where the data are:", "ingest config check"}},
+
 	{LedgerMissing, []error{quota.ErrMissing}, ExitUnavailable, Reads, Cure{"quota.db is missing.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"}},
 	{LedgerOlderCopy, []error{quota.ErrOlderCopy}, ExitUnavailable, Reads, Cure{"quota.db is an older copy.", "Put the newest back, or move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
 	{LedgerDamaged, []error{quota.ErrCorrupt}, ExitUnavailable, Reads, Cure{"quota.db is damaged.", "Move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
@@ -103,7 +112,7 @@ var Causes = []Row{
 	{LedgerUnreadable, nil, 0, Reads, Cure{"The quota ledger cannot be read.", "This says why:", "ingest doctor"}},
 
 	{StoreGone, []error{ingest.ErrStoreGone}, ExitConfig, Nothing, Cure{"The store is gone.", "Restore the newest backup, or begin a new store:", "ingest run --accept-new-store"}},
-	{StoreUnreadable, nil, 0, Nothing, Cure{"The store cannot be read.", "This says why; with --repair it mends the file where it can:", "ingest doctor"}},
+	{StoreUnreadable, []error{ingest.ErrStoreSilent}, ExitUnavailable, Nothing, Cure{"The store cannot be read.", "This says why; with --repair it mends the file where it can:", "ingest doctor"}},
 	{WorkersRest, nil, 0, Reads, Cure{"Nothing is fetched now.", "Workers try again at every heartbeat; this says why they rest:", "ingest doctor"}},
 
 	{NotAsked, nil, 0, Everything, Cure{"The upstream was not asked.", "Nothing to do: the next run asks it.", ""}},
@@ -141,8 +150,17 @@ func (c Cause) Row() Row {
 	return Causes[i]
 }
 
+// caused is an error that names its cause: of a package that this one does not import, or that does not import this one.
+type caused interface {
+	error
+	Cause() string
+}
+
 // CauseOf returns the cause of an error, or other if the table does not have it.
 func CauseOf(err error, other Cause) Cause {
+	if own, ok := errors.AsType[caused](err); ok {
+		return Cause(own.Cause())
+	}
 	_, clocks := errors.AsType[quota.ClockError](err)
 	_, server := errors.AsType[remedy](err)
 	for _, row := range Causes {

@@ -13,8 +13,10 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/standing"
+	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -81,6 +83,19 @@ func TestErrorsHaveTheirExitCode(t *testing.T) {
 		"no call is made":                     {quota.ErrClosed, standing.ExitUnavailable},
 		"the clock is wrong":                  {&ingest.ClockApart{}, standing.ExitUnavailable},
 		"a newer program":                     {quota.ErrNewer, standing.ExitConfig},
+		"a setting":                           {fmt.Errorf("open: %w", config.Invalid(errors.New("bad"))), standing.ExitConfig},
+		"a setting, for lack of an answer":    {config.Invalid(quota.ErrUnavailable), standing.ExitConfig},
+		"a setting with a key":                {config.Invalid(config.ErrNoKey), standing.ExitConfig},
+		"a line of a file":                    {fmt.Errorf("costs: %w", &strictyaml.PositionError{File: "costs.yaml", Line: 3}), standing.ExitConfig},
+		"a file instead of a directory":       {&fs.PathError{Op: "open", Err: syscall.ENOTDIR}, standing.ExitConfig},
+		"a cost that never fits":              {fmt.Errorf("it %w", quota.ErrNeverFits), standing.ExitConfig},
+		"no key":                              {config.ErrNoKey, standing.ExitKey},
+		"a newer program's store":             {&store.VersionError{Have: 2, Know: 1}, standing.ExitConfig},
+		"an older program's store":            {&store.VersionError{Have: 1, Know: 2}, standing.ExitConfig},
+		"another upstream's store":            {&store.UpstreamError{}, standing.ExitConfig},
+		"a target that holds a store":         {fmt.Errorf("copy: %w", store.ErrOccupied), standing.ExitConfig},
+		"a database that is away":             {ingest.ErrStoreSilent, standing.ExitUnavailable},
+		"nothing":                             {nil, standing.ExitOK},
 		"an unknown error":                    {errors.New("the ledger cannot answer"), standing.ExitError},
 	} {
 		if got := standing.ExitOf(tt.err); got != tt.want {

@@ -12,6 +12,7 @@ import (
 const (
 	ExitOK          = 0
 	ExitError       = 1
+	ExitUsage       = 2
 	ExitPartial     = 3  // something failed
 	ExitUnavailable = 69 // the ledger or the upstream: failed closed
 	ExitStopped     = 75 // stopped by quota, or a piece waits, and nothing failed
@@ -99,6 +100,9 @@ func ExitCode(outcome ingest.State) int {
 
 // ExitOf is the exit code of a command that an error ends.
 func ExitOf(err error) int {
+	if err == nil {
+		return ExitOK
+	}
 	if code := CauseOf(err, "").Row().Exit; code != 0 {
 		return code
 	}

@@ -41,6 +41,9 @@ func (e *PositionError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.What)
 }
 
+// Cause is the name of the cause in the table of standing.
+func (*PositionError) Cause() string { return "bad config" }
+
 // Document is a decoded file that still knows its lines.
 type Document struct {
 	name string

@@ -7,8 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/postgres"
-	"github.com/trendvidstream/ingest/store"
 )
 
 // explain adds the cause and the cure to an error, if they are known.
@@ -57,10 +57,10 @@ func temporary(pg *pgconn.PgError) bool {
 var errPooled = errors.New("the connection's settings are missing: " + postgres.Pooled.What + ": " + postgres.Pooled.Cure)
 
 // unavailable marks an error of a server that cannot be reached, or refuses everybody just now, as
-// store.ErrUnavailable. Its text is the last line: the last address tried.
+// ingest.ErrStoreSilent. Its text is the last line: the last address tried.
 type unavailable struct{ error }
 
-func (unavailable) Is(target error) bool { return target == store.ErrUnavailable }
+func (unavailable) Is(target error) bool { return target == ingest.ErrStoreSilent }
 
 func (u unavailable) Unwrap() error { return u.error }
 

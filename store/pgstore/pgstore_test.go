@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/store"
 	"github.com/trendvidstream/ingest/store/pgstore"
@@ -239,7 +240,7 @@ func TestAPoolerIsRefusedInOneLine(t *testing.T) {
 			_ = s.Close()
 			t.Fatalf("with %q it was opened", settings)
 		}
-		if text := err.Error(); !strings.Contains(text, "give the store PostgreSQL's own address") || strings.Contains(text, "\n") || errors.Is(err, store.ErrUnavailable) {
+		if text := err.Error(); !strings.Contains(text, "give the store PostgreSQL's own address") || strings.Contains(text, "\n") || errors.Is(err, ingest.ErrStoreSilent) {
 			t.Errorf("with %q it was refused with %q", settings, text)
 		}
 	}
