@@ -148,8 +148,7 @@ func (a *app) checkStoreGone(ctx context.Context, l *ledger) error {
 	if a.newStore {
 		return nil
 	}
-	return config.Invalid(audit.CheckStoreGone(ctx, l.journal, l.Account, config.ServerName(a.cfg.Store),
-		a.storeName(), a.clock.Now().Add(-l.Tariff.Horizon())))
+	return audit.CheckStoreGone(ctx, l.journal, l.Account, config.ServerName(a.cfg.Store), a.storeName(), a.clock.Now().Add(-l.Tariff.Horizon()))
 }
 
 // storeGone is checkStoreGone for a command that only reads, and has found no store.
@@ -208,12 +207,11 @@ func (f *fetchRuntime) checkClock(ctx context.Context) error {
 
 // reserveCache returns the amounts that backfills and refreshes must leave for the schedule.
 func (f *fetchRuntime) reserveCache(a *app) *budget.ReserveCache {
-	return &budget.ReserveCache{Now: a.clock.Now, Log: a.log(),
-		Compute: func(ctx context.Context) (budget.Reserve, error) { return f.reserve(ctx, a) }}
+	return &budget.ReserveCache{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (quota.Reserve, error) { return f.reserve(ctx, a) }}
 }
 
 // reserve returns the schedule's need and its use. If the ledger cannot answer, nothing counts as used.
-func (f *fetchRuntime) reserve(ctx context.Context, a *app) (budget.Reserve, error) {
+func (f *fetchRuntime) reserve(ctx context.Context, a *app) (quota.Reserve, error) {
 	r, err := f.schedule.Reserve(ctx, f.store, a.clock.Now())
 	if err == nil {
 		r.Used, _ = f.ledger.ScheduledUse(ctx)

@@ -150,7 +150,8 @@ func (c Cause) Row() Row {
 	return Causes[i]
 }
 
-// caused is an error that names its cause: of a package that this one does not import, or that does not import this one.
+// caused is an error that names its cause, of a package that this one does not import. Its code ends a command, also if it
+// wraps an error of another cause.
 type caused interface {
 	error
 	Cause() string
@@ -158,9 +159,6 @@ type caused interface {
 
 // CauseOf returns the cause of an error, or other if the table does not have it.
 func CauseOf(err error, other Cause) Cause {
-	if own, ok := errors.AsType[caused](err); ok {
-		return Cause(own.Cause())
-	}
 	_, clocks := errors.AsType[quota.ClockError](err)
 	_, server := errors.AsType[remedy](err)
 	for _, row := range Causes {
@@ -168,6 +166,9 @@ func CauseOf(err error, other Cause) Cause {
 		if is || row.Cause == ClocksApart && clocks || row.Cause == ServerFault && server && errors.Is(err, quota.ErrUnavailable) {
 			return row.Cause
 		}
+	}
+	if own, ok := errors.AsType[caused](err); ok {
+		return Cause(own.Cause())
 	}
 	return other
 }

@@ -103,7 +103,11 @@ func ExitOf(err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	if code := CauseOf(err, "").Row().Exit; code != 0 {
+	cause := CauseOf(err, "")
+	if own, ok := errors.AsType[caused](err); ok {
+		cause = Cause(own.Cause())
+	}
+	if code := cause.Row().Exit; code != 0 {
 		return code
 	}
 	if errors.Is(err, quota.ErrUnavailable) || errors.Is(err, quota.ErrClosed) {
