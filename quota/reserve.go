@@ -8,7 +8,8 @@ import (
 
 // Reserve is a schedule's need of each pool, and its use so far.
 type Reserve struct {
-	Rest Cost // until the provider's day ends
+	Rest  Cost      // until the provider's day ends
+	Until time.Time // when that is; no take looks at it
 	// Whole is the schedule's need in each full sliding window, Used the part of each window that it has already
 	// used. Used does not count against the ceiling of a backfill or a client. If Whole is nil, Rest is also kept
 	// free in sliding windows and all use counts. Both are by pool and window.
@@ -49,12 +50,12 @@ func (t *Tariff) Left(pool string, windows []WindowState, purpose Purpose, r Res
 	for _, w := range windows {
 		left = min(left, t.LeftOf(pool, w, purpose, r))
 	}
-	return left
+	return max(left, 0)
 }
 
-// LeftOf is Left of one window.
+// LeftOf is Left of one window; it is negative if more is used than the purpose may see used.
 func (t *Tariff) LeftOf(pool string, w WindowState, purpose Purpose, r Reserve) int64 {
-	return max(t.bound(pool, w.Window, purpose, r).Ceiling-w.Used, 0)
+	return t.bound(pool, w.Window, purpose, r).Ceiling - w.Used
 }
 
 // leave lowers the ceilings of a charge to bound's. It reports whether the amount would fit if only the schedule had

@@ -261,7 +261,7 @@ func (p *program) wire(o options, client *youtube.Client) error {
 	g := &quota.Governor{Ledger: p.ledger, EmergencyAccount: p.ledger, Tariff: tariff, Account: "default", Now: p.now}
 	p.governor, p.schedule = g, budget.PricedSchedule{Jobs: jobs, Upstream: client, Tariff: tariff, Hosts: p.hosts, WholePages: o.wholePages}
 	p.watch = budget.OthersWatch{Notes: p.store, Schedule: p.schedule, Shared: p.hosts > 1, Log: slog.New(slog.DiscardHandler)}
-	reserve := &budget.ReserveCache{Now: p.now, Log: slog.New(slog.DiscardHandler), Compute: func(ctx context.Context) (budget.Reserve, error) {
+	reserve := &budget.ReserveCache{Now: p.now, Log: slog.New(slog.DiscardHandler), Compute: func(ctx context.Context) (quota.Reserve, error) {
 		r, err := p.schedule.Reserve(ctx, p.store, p.now())
 		if err == nil {
 			r.Used, _ = g.ScheduledUse(ctx) // as run does

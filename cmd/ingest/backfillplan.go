@@ -99,7 +99,7 @@ func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfil
 			continue
 		}
 		call := archive.Channel(ref)
-		d, err := w.ledger.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Reserve: p.Reserve.Reserve})
+		d, err := w.ledger.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Reserve: p.Reserve})
 		if err != nil {
 			return sizes, err
 		}

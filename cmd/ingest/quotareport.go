@@ -36,12 +36,12 @@ func (a *app) withLedger(ctx context.Context, do func(context.Context, *ledger) 
 // that fetches nothing. It opens the store on the first call. Slots of a store that cannot be read count as still
 // needed.
 func (a *app) scheduleNeeds(l *ledger) func(context.Context) quota.Reserve {
-	compute := func(ctx context.Context) (budget.Reserve, error) {
+	compute := func(ctx context.Context) (quota.Reserve, error) {
 		schedule, err := a.schedule()
 		if err != nil {
-			return budget.Reserve{}, err
+			return quota.Reserve{}, err
 		}
-		var r budget.Reserve
+		var r quota.Reserve
 		s, err := a.store(ctx)
 		if err == nil {
 			defer func() { _ = s.Close() }()

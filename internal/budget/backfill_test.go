@@ -84,7 +84,8 @@ func TestTheRestLikelyCostsAsMuchAsTheDonePart(t *testing.T) {
 // outlook returns one under the shipped costs, with so much used and reserved, and the price of a day.
 func outlook(t *testing.T, used24, usedDay, reserved, day int64) budget.Outlook {
 	t.Helper()
-	costs, r := tariff(t), quota.Report{}
+	until := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	costs, r := tariff(t), quota.Report{At: until.Add(-8 * time.Hour)}
 	for _, p := range costs.Pools {
 		report := quota.PoolReport{Pool: p.Name}
 		for _, w := range p.Windows {
@@ -99,8 +100,7 @@ func outlook(t *testing.T, used24, usedDay, reserved, day int64) budget.Outlook 
 		}
 		r.Pools = append(r.Pools, report)
 	}
-	until := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
-	return budget.NewOutlook(r, budget.Reserve{Until: until, Reserve: quota.Reserve{Rest: quota.Cost{"units": reserved}}}, budget.Price{Total: quota.Cost{"units": day}}, costs)
+	return budget.NewOutlook(r, quota.Reserve{Until: until, Rest: quota.Cost{"units": reserved}}, budget.Price{Total: quota.Cost{"units": day}}, costs)
 }
 
 func TestTheOutlookIsThePartThatCeilingsAndScheduleLeave(t *testing.T) {
@@ -132,12 +132,12 @@ func TestTheOutlookIsThePartThatCeilingsAndScheduleLeave(t *testing.T) {
 			}
 		}
 	}
-	reserve := budget.Reserve{Until: start.Add(5 * time.Hour), Reserve: quota.Reserve{Rest: quota.Cost{"units": 500}}}
+	reserve := quota.Reserve{Until: start.Add(5 * time.Hour), Rest: quota.Cost{"units": 500}}
 	if o := budget.NewOutlook(r, reserve, budget.Price{}, tariff(t)); o.Left["units"] != 1000 {
 		t.Errorf("of 9,000 used, 3,500 come back before the day ends, and the schedule takes 500: %d are left of 7,000", o.Left["units"])
 	}
-	drained := quota.Report{Pools: []quota.PoolReport{{Pool: "units", DrainedUntil: start}}}
-	if o := budget.NewOutlook(drained, budget.Reserve{}, budget.Price{}, tariff(t)); o.Left["units"] != 0 || o.Left["search"] == 0 {
+	drained := quota.Report{At: start.Add(-time.Hour), Pools: []quota.PoolReport{{Pool: "units", DrainedUntil: start}}}
+	if o := budget.NewOutlook(drained, quota.Reserve{Until: start}, budget.Price{}, tariff(t)); o.Left["units"] != 0 || o.Left["search"] == 0 {
 		t.Errorf("of a pool that the provider closed %v is left", o.Left)
 	}
 }

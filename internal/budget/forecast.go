@@ -126,7 +126,8 @@ func (s PricedSchedule) spare(p quota.PoolReport, needs []need, until, now time.
 
 // room returns the amount that the schedule may draw of a pool.
 func (s PricedSchedule) room(p quota.PoolReport, now time.Time) *room {
-	return newRoom(p, s.Tariff.Ceilings[quota.Scheduled], s.Tariff.Grace, now)
+	share := s.Tariff.Ceilings[quota.Scheduled]
+	return newRoom(p, func(w quota.WindowState) int64 { return share.Of(w.Window.Limit) - w.Used }, s.Tariff.Grace, now)
 }
 
 // Foresee notes whether each slot of NextAt is paid for when it is due, and how the quota lasts. Slots of a paced job

@@ -10,7 +10,7 @@ import (
 
 // Outlook is how much of each pool backfills may spend today and on later days.
 type Outlook struct {
-	Reserve
+	quota.Reserve
 	Left map[string]int64 // before the provider's day ends, if only the schedule spends besides
 
 	dayPrice Price
@@ -19,14 +19,14 @@ type Outlook struct {
 
 // NewOutlook returns the outlook from a report's usage and the schedule's needs: its reserve and the price of a whole
 // day.
-func NewOutlook(r quota.Report, reserve Reserve, day Price, t *quota.Tariff) Outlook {
+func NewOutlook(r quota.Report, reserve quota.Reserve, day Price, t *quota.Tariff) Outlook {
 	o := Outlook{Reserve: reserve, Left: map[string]int64{}, dayPrice: day, tariff: t}
 	reports := map[string]quota.PoolReport{}
 	for _, p := range r.Pools {
 		reports[p.Pool] = p
 	}
 	for _, pool := range t.Pools {
-		o.Left[pool.Name] = o.leftToday(pool, reports[pool.Name], r.At)
+		o.Left[pool.Name] = max(0, o.leftToday(pool, reports[pool.Name], r.At))
 	}
 	return o
 }
@@ -34,24 +34,20 @@ func NewOutlook(r quota.Report, reserve Reserve, day Price, t *quota.Tariff) Out
 // leftToday returns the rest of a pool by the end of the day: the rest now and the returns, without the schedule's
 // part of them. A window shorter than the rest of the day fills again.
 func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Time) int64 {
-	if !report.DrainedUntil.IsZero() && !report.DrainedUntil.Before(o.Until) {
-		return 0
+	for _, w := range pool.Windows[min(len(report.Windows), len(pool.Windows)):] { // of which nothing is used
+		report.Windows = append(slices.Clip(report.Windows), quota.WindowState{Window: w})
 	}
-	left := int64(quota.MaxLimit)
-	for i, w := range pool.Windows {
-		state := quota.WindowState{Window: w}
-		if i < len(report.Windows) {
-			state = report.Windows[i]
-		}
-		comes := back(&state.Returns, o.Until)
-		state.Used -= comes - min(comes, o.Rest[pool.Name])
-		n := o.tariff.LeftOf(pool.Name, state, quota.Backfill, o.Reserve.Reserve)
+	r := newRoom(report, func(w quota.WindowState) int64 { return o.tariff.LeftOf(pool.Name, w, quota.Backfill, o.Reserve) }, o.tariff.Grace, now)
+	ends := o.Until.Add(-1)
+	for i := range r.windows {
+		room, w := &r.windows[i], pool.Windows[i]
+		comes := room.returns
+		room.left -= min(back(&comes, ends), o.Rest[pool.Name])
 		if rest := o.Until.Sub(now); !w.Day() && w.Length < day && rest > w.Length {
-			n += int64(float64(o.backfillRoom(pool, w)) * float64(rest-w.Length) / float64(w.Length))
+			room.left += int64(float64(o.backfillRoom(pool, w)) * float64(rest-w.Length) / float64(w.Length))
 		}
-		left = min(left, n)
 	}
-	return max(left, 0)
+	return r.at(ends)
 }
 
 // backfillRoom returns the amount of a window that backfills may use, next to a schedule that uses its share.

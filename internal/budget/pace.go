@@ -299,7 +299,7 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 				p.Waits = p.Round == 0 || b.spent && b.left < price[pool.Name]
 			}
 			closed = closed || b.closed
-			fits := int(max(0, (b.now-spare(pool.Name))/price[pool.Name]))
+			fits := int(max(0, (b.now.left-spare(pool.Name))/price[pool.Name]))
 			p.Most = min(p.Most, fits)
 			for n := fits; n < keys; n++ {
 				p.Paid[n] = latest(p.Paid[n], b.roomAt(price[pool.Name]*int64(n+1)+spare(pool.Name), price[pool.Name], gap))

@@ -15,12 +15,6 @@ import (
 // pastSlots is how many of a job's newest done slots are averaged to find a slot's cost.
 const pastSlots = 24
 
-// Reserve is the most that the schedule may need before the provider's day ends, and in any whole sliding window.
-type Reserve struct {
-	quota.Reserve           // Used is quota.Governor.ScheduledUse, if the caller has asked for it
-	Until         time.Time // the end of the provider's day
-}
-
 // Slots finds the slots of a job.
 type Slots interface {
 	// NewestDone returns the job's n newest done slots.
@@ -38,11 +32,12 @@ func (NoSlots) NewestDone(context.Context, string, int) ([]ingest.Slot, error) {
 // DueSince returns none.
 func (NoSlots) DueSince(context.Context, string, time.Time) ([]ingest.Slot, error) { return nil, nil }
 
-// Reserve adds up the slots still to come before the provider's midnight and the due ones that are not done. Each costs
+// Reserve adds up the most that the schedule may need: for the slots still to come before the provider's midnight and
+// the due ones that are not done, and in any whole sliding window. Each costs
 // the average of its job's recent slots or, if none is done yet, its price. Nothing is reserved for a refresh: like a
 // backfill, it leaves enough for other jobs.
-func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Reserve, error) {
-	r := Reserve{Reserve: quota.Reserve{Rest: quota.Cost{}, Whole: map[string]map[string]int64{}}}
+func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time) (quota.Reserve, error) {
+	r := quota.Reserve{Rest: quota.Cost{}, Whole: map[string]map[string]int64{}}
 	_, r.Until = providerDay(now, s.Tariff.Zone)
 	for _, schedule := range s.Jobs {
 		if schedule.Job.Kind == ingest.KindRefresh {

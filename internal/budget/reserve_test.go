@@ -89,13 +89,13 @@ func TestAReserveIsComputedOnceAMinuteAndWhenTheDayTurns(t *testing.T) {
 	now := time.Date(2026, 2, 14, 7, 58, 0, 0, time.UTC)
 	turns := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 	computed, broken := 0, error(nil)
-	r := &budget.ReserveCache{Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Compute: func(context.Context) (budget.Reserve, error) {
+	r := &budget.ReserveCache{Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Compute: func(context.Context) (quota.Reserve, error) {
 		computed++
 		until := turns
 		if !now.Before(turns) {
 			until = turns.Add(24 * time.Hour)
 		}
-		return budget.Reserve{Until: until, Reserve: quota.Reserve{Rest: quota.Cost{"units": int64(computed)}}}, broken
+		return quota.Reserve{Until: until, Rest: quota.Cost{"units": int64(computed)}}, broken
 	}}
 	for _, step := range []struct {
 		name  string

@@ -15,13 +15,13 @@ const reserveHolds = time.Minute
 // ReserveCache returns the amounts that the takes of backfills and of a refresh must leave for the schedule. It
 // computes that only on request, since most runs refresh nothing. Safe for concurrent use.
 type ReserveCache struct {
-	Compute func(context.Context) (Reserve, error)
+	Compute func(context.Context) (quota.Reserve, error)
 	Now     func() time.Time
 	Log     *slog.Logger
 
 	mu   sync.Mutex
 	at   time.Time // when last was computed; zero: not yet
-	last Reserve
+	last quota.Reserve
 }
 
 // Update computes the reserve. A backfill does this before it spends units that the schedule might need.
@@ -46,10 +46,10 @@ func (r *ReserveCache) Reserve(ctx context.Context) quota.Reserve {
 	defer r.mu.Unlock()
 	now := r.Now()
 	if age := now.Sub(r.at); age >= 0 && age < reserveHolds && now.Before(r.last.Until) {
-		return r.last.Reserve
+		return r.last
 	}
 	if err := r.update(ctx, now); err != nil && ctx.Err() == nil {
 		r.Log.WarnContext(ctx, "the last known reserve for the schedule holds", slog.Any("error", err))
 	}
-	return r.last.Reserve
+	return r.last
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// room answers how much a purpose may draw of a pool at a time: the rest now, plus the returns by then, less the
-// amounts drawn before. It is asked in the order of time.
+// room is the amount of a pool that a purpose may draw at a time: the amount left now, plus the returns by then, less the
+// needs before. The pace, the forecast and a backfill's outlook are all made of it. It is asked in the order of time.
 type room struct {
 	closed  time.Time // nothing may be drawn before
 	windows []windowRoom
@@ -16,18 +16,18 @@ type room struct {
 
 // windowRoom is room for one window.
 type windowRoom struct {
-	left    int64 // at the time of the last question
+	left    int64 // at the time of the last question; negative if more is counted than the purpose may see used
 	length  time.Duration
 	returns []quota.Return // still to come
 	drawn   []quota.Return // the drawn amounts, with the times of their return
 }
 
-// newRoom returns the room of a pool that a report describes. Units that a window counts beyond its known returns
-// come back after a whole length of the window.
-func newRoom(p quota.PoolReport, share quota.Share, grace time.Duration, now time.Time) *room {
+// newRoom returns the room of a pool that a report describes. left returns the amount left now in a window. Units that a
+// window counts beyond its known returns come back after a whole length of the window.
+func newRoom(p quota.PoolReport, left func(quota.WindowState) int64, grace time.Duration, now time.Time) *room {
 	r := &room{closed: p.DrainedUntil}
 	for _, w := range p.Windows {
-		line := windowRoom{left: share.Of(w.Window.Limit) - w.Used, returns: w.Returns}
+		line := newWindowRoom(w, left(w))
 		if !w.Window.Day() {
 			line.length = w.Window.Length + grace
 			rest := w.Used
@@ -35,13 +35,16 @@ func newRoom(p quota.PoolReport, share quota.Share, grace time.Duration, now tim
 				rest -= back.Amount
 			}
 			if rest > 0 {
-				line.returns = append(line.returns[:len(line.returns):len(line.returns)],
-					quota.Return{At: now.Add(line.length), Amount: rest})
+				line.returns = append(slices.Clip(line.returns), quota.Return{At: now.Add(line.length), Amount: rest})
 			}
 		}
 		r.windows = append(r.windows, line)
 	}
 	return r
+}
+
+func newWindowRoom(w quota.WindowState, left int64) windowRoom {
+	return windowRoom{left: left, returns: w.Returns}
 }
 
 // at returns the amount that may be drawn at t; it is negative if more is counted than the purpose may see used. A
@@ -98,30 +101,36 @@ func (r *room) draw(amount int64, t time.Time) {
 }
 
 // from returns the first time, not before t, at which so much may be drawn if nothing else is; zero if no known return
-// brings that.
+// brings that. A pool that a report does not have is always open.
 func (r *room) from(amount int64, t time.Time) time.Time {
 	if r == nil {
 		return t
 	}
-	r = &room{closed: r.closed, windows: slices.Clone(r.windows)}
-	for {
-		if r.at(t) >= amount {
-			return t
+	at := latest(t, r.closed)
+	for _, w := range r.windows {
+		_, comes, lacks := w.comes(amount)
+		if lacks > 0 {
+			return time.Time{}
 		}
-		next := time.Time{}
-		if r.closed.After(t) {
-			next = r.closed
-		}
-		for _, w := range r.windows {
-			for _, list := range [][]quota.Return{w.returns, w.drawn} {
-				if len(list) > 0 && (next.IsZero() || list[0].At.Before(next)) {
-					next = list[0].At
-				}
-			}
-		}
-		if next.IsZero() {
-			return next
-		}
-		t = next
+		at = latest(at, comes)
 	}
+	return at
+}
+
+// comes returns the time of the return that leaves so much, zero if that is left already, and of the return before it.
+// If all known returns leave less, it returns the last of them as before, and how much is lacking.
+func (w windowRoom) comes(amount int64) (before, at time.Time, lacks int64) {
+	if w.left >= amount {
+		return before, at, 0
+	}
+	all := slices.Concat(w.returns, w.drawn)
+	slices.SortStableFunc(all, func(a, b quota.Return) int { return a.At.Compare(b.At) })
+	left := w.left
+	for _, r := range all {
+		if left += r.Amount; left >= amount {
+			return before, r.At, 0
+		}
+		before = r.At
+	}
+	return before, at, amount - left
 }

@@ -8,15 +8,14 @@ import (
 
 // supply is one window's part for the schedule.
 type supply struct {
-	span   time.Duration  // that left is spread over
-	whole  time.Duration  // the window's length
-	left   int64          // the schedule's allowance in span
-	now    int64          // its allowance now
-	budget int64          // its allowance in the whole window, including its use so far
-	renews time.Time      // when the window next has more
-	comes  []quota.Return // when used units come back
-	closed bool           // until renews, even if something is left
-	spent  bool           // span began with the job's last slot, which is paid for
+	span   time.Duration // that left is spread over
+	whole  time.Duration // the window's length
+	left   int64         // the schedule's allowance in span
+	now    windowRoom    // its allowance now, and the returns
+	budget int64         // its allowance in the whole window, including its use so far
+	renews time.Time     // when the window next has more
+	closed bool          // until renews, even if something is left
+	spent  bool          // span began with the job's last slot, which is paid for
 }
 
 // supplyOf returns a window's part for the schedule. The rest of a day is spread from the job's last slot to the end
@@ -26,9 +25,9 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 	last, now time.Time) supply {
 	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
 	own := drawnFor(spent, quota.Scheduled)[pool.Pool]
-	b := supply{now: max(0, ceiling-w.Used), renews: w.FreesAt, comes: w.Returns}
+	b := supply{now: newWindowRoom(w, max(0, ceiling-w.Used)), renews: w.FreesAt}
 	if pool.DrainedUntil.After(now) {
-		b.now, b.renews, b.closed = 0, pool.DrainedUntil, true
+		b.now.left, b.renews, b.closed = 0, pool.DrainedUntil, true
 	}
 	b.budget = max(0, ceiling-max(0, w.Used-own))
 	if !w.Window.Day() {
@@ -59,18 +58,14 @@ func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
 	if b.spent || b.closed {
 		return b.renews
 	}
-	before, room := b.renews, b.now
-	for i, r := range b.comes {
-		room += r.Amount
-		switch {
-		case room >= units && i == 0:
-			return b.renews
-		case room >= units:
-			return before.Add(r.At.Sub(before) / 2)
-		}
-		before = r.At
+	before, at, lacks := b.now.comes(units)
+	switch {
+	case lacks > 0:
+		return latest(b.renews, before).Add(time.Duration((lacks-1)/price) * gap)
+	case before.IsZero(): // the first return is enough
+		return b.renews
 	}
-	return before.Add(time.Duration((units-room-1)/price) * gap)
+	return before.Add(at.Sub(before) / 2)
 }
 
 // gap returns the time between slots of that price for a job with that share of the rest; the whole span if nothing
@@ -110,7 +105,7 @@ func (b supply) spread(span time.Duration, slots int64, share float64) time.Dura
 // has more; 0 if that does not matter. A schedule fills such a window on its first day, and retries fill it sooner than
 // planned: without this gap all slots would then wait until the first ones leave the window, and again a day later.
 func (b supply) sustainableGap(price, spare int64, share float64, until time.Duration) time.Duration {
-	slots := max(0, b.now-spare) / price
+	slots := max(0, b.now.left-spare) / price
 	if b.spent || slots == 0 || until <= 0 {
 		return 0
 	}
