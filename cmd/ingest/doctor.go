@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -56,15 +55,15 @@ func (a *app) doctorCommand() *cobra.Command {
 
 // printFindings prints the findings, and returns the failure for the exit code.
 func printFindings(c *console, urls []string, found []doctor.Finding, shown doctor.Shown) error {
-	doc, class := doctor.NewDocument(urls, found)
+	doc, exit := doctor.NewDocument(urls, found)
 	var err error
 	if c.json {
 		err = c.printJSON(doc)
 	} else {
 		err = doc.Print(c.stdout, shown)
 	}
-	if err == nil && class != doctor.NoFailure {
-		err = codeError{exitOf[class], nil} // printed above
+	if err == nil {
+		err = endWith(exit, codeError{exit, nil}) // printed above
 	}
 	return err
 }
@@ -77,7 +76,7 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		Tariff:         a.tariff,
 		Schedule:       sync.OnceValues(func() (regions.Schedule, error) { return jobSchedules(a.cfg.Jobs) }),
 		PricedSchedule: a.schedule,
-		Classify:       classify, Say: a.say, Upgraded: a.sayUpgraded,
+		Say:            a.say, Upgraded: a.sayUpgraded,
 	}
 	if a.clock, d.ClockErr = config.NewClock(); d.ClockErr != nil {
 		a.clock = &config.Clock{}
@@ -126,13 +125,4 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		},
 	}
 	return d
-}
-
-// exitOf maps the doctor's classes to exit codes.
-var exitOf = []int{doctor.NoFailure: exitOK, doctor.Other: exitError, doctor.Unavailable: exitUnavailable,
-	doctor.BadKey: exitKey, doctor.BadConfig: exitConfig}
-
-// classify returns the class that corresponds to an error's exit code.
-func classify(err error) doctor.Class {
-	return max(doctor.Other, doctor.Class(slices.Index(exitOf, exitCode(err))))
 }

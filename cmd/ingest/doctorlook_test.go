@@ -14,6 +14,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/quota"
@@ -92,18 +93,18 @@ var source, _ = os.Getwd()
 // The exit code is the code of the first class, with any other failures.
 func TestTheDoctorsExitCode(t *testing.T) {
 	for _, tt := range []struct {
-		classes []doctor.Class
+		classes []int
 		want    int
 	}{
 		{nil, exitOK},
-		{[]doctor.Class{doctor.Other}, exitError},
-		{[]doctor.Class{doctor.Other, doctor.Unavailable}, exitUnavailable},
-		{[]doctor.Class{doctor.Unavailable, doctor.BadKey, doctor.Other}, exitKey},
-		{[]doctor.Class{doctor.BadKey, doctor.BadConfig}, exitConfig},
+		{[]int{doctor.Other}, exitError},
+		{[]int{doctor.Other, doctor.Unavailable}, exitUnavailable},
+		{[]int{doctor.Unavailable, doctor.BadKey, doctor.Other}, exitKey},
+		{[]int{doctor.BadKey, doctor.BadConfig}, exitConfig},
 	} {
 		seen := []doctor.Finding{{Check: "fine", Status: doctor.OK}, {Check: "so so", Status: doctor.Warn}}
 		for _, class := range tt.classes {
-			seen = append(seen, doctor.Finding{Check: "broken", Status: doctor.Fail, Class: class})
+			seen = append(seen, doctor.Finding{Check: "broken", Status: doctor.Fail, Exit: class})
 		}
 		if got := program.ExitCode(program.PrintFindings(&bytes.Buffer{}, seen)); got != tt.want {
 			t.Errorf("%v: exit %d, want %d", tt.classes, got, tt.want)
@@ -113,7 +114,7 @@ func TestTheDoctorsExitCode(t *testing.T) {
 		config.Invalid(errors.New("wrong")): exitConfig, config.ErrNoKey: exitKey, quota.ErrClosed: exitUnavailable,
 		errors.New("broken"): exitError, program.ErrPartial: exitError,
 	} {
-		if got := program.DoctorExitCode(err); got != want {
+		if got := standing.ExitOf(err); got != want {
 			t.Errorf("%v is of exit code %d, want %d", err, got, want)
 		}
 	}

@@ -48,10 +48,8 @@ var Documents = map[string]any{
 // ErrPartial is silent, and ends the program with exit code 3.
 var ErrPartial error = codeError{exitPartial, nil}
 
-// ExitCode and DoctorExitCode return the exit codes of an error for a command and for the doctor.
+// ExitCode returns the exit code of an error for a command.
 var ExitCode = exitCode
-
-func DoctorExitCode(err error) int { return exitOf[classify(err)] }
 
 // NewRoot returns the command line.
 func NewRoot() *cobra.Command {

@@ -19,14 +19,22 @@ import (
 )
 
 // stand returns the standing; s is nil if there is no store, or if storeErr says why it cannot be read.
-func (a *app) stand(ctx context.Context, s *store.Store, storeErr error,
-	report ledgerReport) (standing.Standing, error) {
-	f := standing.Facts{Now: a.clock.Now(), StaleAfter: a.cfg.StaleAfter, Provider: a.provider().name, StoreErr: storeErr}
-	if s != nil {
-		f.ReadStore(ctx, serviceStore{s, func() time.Time { return f.Now }, s.CallStats})
-	}
+func (a *app) stand(ctx context.Context, s *store.Store, storeErr error, report ledgerReport) (standing.Standing, error) {
+	f := a.facts(ctx, s, storeErr)
 	f.Report, f.LedgerErr = report(ctx)
 	return a.standBy(ctx, f, s)
+}
+
+// facts returns the facts of the store, with the schedule as configured.
+func (a *app) facts(ctx context.Context, s *store.Store, storeErr error) standing.Facts {
+	f := standing.Facts{Now: a.clock.Now(), StaleAfter: a.cfg.StaleAfter, Provider: a.provider().name, StoreErr: storeErr}
+	if schedule, err := a.schedule(); err == nil {
+		f.Pace.Schedule = schedule.Jobs
+	}
+	if s != nil && storeErr == nil {
+		f.ReadStore(ctx, serviceStore{s, func() time.Time { return f.Now }, s.CallStats})
+	}
+	return f
 }
 
 // standBy returns the standing by facts of the store and a report of the ledger.

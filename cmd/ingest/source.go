@@ -117,22 +117,16 @@ func (a *app) metricsCommand() *cobra.Command {
 // printMetrics prints the figures of that source. Figures that cannot be read are left out, and source_readable says
 // so; a store that cannot be read is an error as well.
 func (a *app) printMetrics(ctx context.Context, source func(*store.Store) *web.Source) error {
-	var st standing.Standing
 	s, storeErr := a.readStore(ctx)
-	if storeErr == nil {
-		defer func() { _ = s.Close() }()
-		var err error
-		if st, err = a.openStanding(ctx); err != nil {
-			return err
-		}
-	}
 	from := source(s)
 	if storeErr != nil {
 		from.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, storeErr }
+	} else {
+		defer func() { _ = s.Close() }()
 	}
 	status := web.Status{
-		Now: a.clock.Now, Version: version, Facts: func(context.Context) standing.Facts { return st.Facts },
-		Source: func() (*web.Source, error) { return from, nil },
+		Now: a.clock.Now, Version: version, Source: func() (*web.Source, error) { return from, nil },
+		Facts: func(ctx context.Context) standing.Facts { return a.facts(ctx, s, storeErr) },
 	}
 	return status.WriteMetrics(ctx, a.stdout)
 }

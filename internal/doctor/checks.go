@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/quota/pgledger"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
@@ -110,7 +111,7 @@ func (d *Doctor) run(ctx context.Context, checks []check) []Finding {
 				f = warn("not judged: interrupted", "run it again")
 			}
 			if f.Check = c.name; f.err != nil {
-				f.Class = d.Classify(f.err)
+				f.Exit = standing.ExitOf(f.err)
 			}
 			found[i] = f
 		})

@@ -155,7 +155,7 @@ func checkPolicy(ctx context.Context, d *Doctor) Finding {
 	f.Advice = strings.Join(advice, "; ")
 	switch {
 	case policy.Refusal(verdicts) != nil:
-		f.Status, f.Class = Fail, BadConfig
+		f.Status, f.Exit = Fail, BadConfig
 	case len(advice) > 0:
 		f.Status = Warn
 	}

@@ -52,8 +52,7 @@ type Doctor struct {
 	OpenRemote func(ctx context.Context) (sharedledger.Remote, error) // nil: the ledger is SQLite; nothing is sent
 	Online     Online
 
-	Classify func(error) Class
-	Say      func(format string, args ...any) // tells a person the running step
+	Say func(format string, args ...any) // tells a person the running step
 	// Recount posts the slots' spends that the ledger in quota.db lacks, after MoveBack. lost says why more may have
 	// been spent: then every pool is closed.
 	Recount  func(ctx context.Context) (slots int, lost string, err error)
@@ -122,16 +121,12 @@ const (
 	Fail Status = "fail"
 )
 
-// Class is the kind of a failure. The largest is to be fixed first, since it keeps the others from being judged.
-type Class int
-
-// The classes.
+// The exit codes of failures. The largest is to be fixed first, since it keeps the others from being judged.
 const (
-	NoFailure   Class = iota
-	Other             // anything else
-	Unavailable       // the ledger or the upstream
-	BadKey
-	BadConfig
+	Other       = standing.ExitError
+	Unavailable = standing.ExitUnavailable
+	BadKey      = standing.ExitKey
+	BadConfig   = standing.ExitConfig
 )
 
 // Finding is the result of a check.
@@ -140,10 +135,10 @@ type Finding struct {
 	Status Status `json:"status"` // "" if there was nothing to look at
 	Detail string `json:"detail"` // the finding; its parts are separated by "; "
 	Advice string `json:"advice"` // what to do next
-	Class  Class  `json:"-"`      // of a failure
+	Exit   int    `json:"-"`      // the code of a failure
 
 	brief string // a screen's text in place of the detail; "": the detail
-	err   error  // of a failure that has the error's class
+	err   error  // of a failure that has the error's code
 }
 
 func okf(format string, args ...any) Finding {
@@ -154,11 +149,11 @@ func warn(detail, advice string) Finding {
 	return Finding{Status: Warn, Detail: detail, Advice: advice}
 }
 
-func fail(class Class, detail, advice string) Finding {
-	return Finding{Status: Fail, Detail: detail, Advice: advice, Class: class}
+func fail(exit int, detail, advice string) Finding {
+	return Finding{Status: Fail, Detail: detail, Advice: advice, Exit: exit}
 }
 
-// failAs returns a failure of the error's class.
+// failAs returns a failure with the error's code.
 func failAs(err error, detail, advice string) Finding {
 	return Finding{Status: Fail, Detail: detail, Advice: advice, err: err}
 }

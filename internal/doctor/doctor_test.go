@@ -84,7 +84,7 @@ func (s slow) Date() (upstream, here time.Time) {
 func TestOwnersOfADataDirectoryAreKnown(t *testing.T) {
 	dir := t.TempDir()
 	d := &doctor.Doctor{Config: &config.Config{Data: dir}, UID: 4711, LedgerFile: "quota.db"}
-	if f := doctor.LookData(t.Context(), d); f.Status != doctor.Fail || f.Class != doctor.BadConfig ||
+	if f := doctor.LookData(t.Context(), d); f.Status != doctor.Fail || f.Exit != doctor.BadConfig ||
 		!strings.Contains(f.Detail, "belongs to "+doctor.UserName(os.Getuid())+", this is user 4711") {
 		t.Errorf("%+v", f)
 	}
@@ -142,7 +142,7 @@ func TestACheckThatPanicsOrHangsCostsItselfOnly(t *testing.T) {
 
 // A check that a signal cuts short judges nothing.
 func TestAnInterruptedCheckIsNoFailure(t *testing.T) {
-	d := &doctor.Doctor{Classify: func(error) doctor.Class { return doctor.Other }}
+	d := &doctor.Doctor{}
 	ctx, cancel := context.WithCancel(t.Context())
 	found := d.Run(ctx, doctor.Look{"server", func(ctx context.Context, _ *doctor.Doctor) doctor.Finding {
 		cancel()

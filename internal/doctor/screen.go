@@ -19,8 +19,8 @@ type Document struct {
 	Worst  Status    `json:"worst"`
 }
 
-// NewDocument returns the findings as a document, without the passwords in the URLs, and the largest class of failure.
-func NewDocument(urls []string, found []Finding) (doc Document, class Class) {
+// NewDocument returns the findings as a document, without the passwords in the URLs, and the largest code of a failure.
+func NewDocument(urls []string, found []Finding) (doc Document, exit int) {
 	doc = Document{Checks: []Finding{}, Worst: OK}
 	for _, f := range found {
 		f.Detail, f.brief, f.Advice = scrub(urls, f.Detail), scrub(urls, f.brief), scrub(urls, f.Advice)
@@ -28,9 +28,9 @@ func NewDocument(urls []string, found []Finding) (doc Document, class Class) {
 		if f.Status == Fail || f.Status == Warn && doc.Worst == OK {
 			doc.Worst = f.Status
 		}
-		class = max(class, f.Class)
+		exit = max(exit, f.Exit)
 	}
-	return doc, class
+	return doc, exit
 }
 
 // scrub makes a text fit for a terminal, and removes the passwords of the ledger and the store in case a server has

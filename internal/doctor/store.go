@@ -162,7 +162,7 @@ const rebuildAdvice = "ingest quota rebuild --replace moves it aside and counts 
 const readFor = 3 * time.Second
 
 // quickCheck returns SQLite's own findings about a file.
-func quickCheck(ctx context.Context, path string, class Class, advice string) Finding {
+func quickCheck(ctx context.Context, path string, exit int, advice string) Finding {
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return noFinding // store or ledger reports it
 	}
@@ -176,9 +176,9 @@ func quickCheck(ctx context.Context, path string, class Class, advice string) Fi
 	case ctx.Err() != nil:
 		return okf("too large to be checked within %v: sqlite3 %s 'PRAGMA quick_check'", readFor, path)
 	case err != nil:
-		return fail(class, "cannot be checked: "+err.Error(), advice)
+		return fail(exit, "cannot be checked: "+err.Error(), advice)
 	case damage != "":
-		return fail(class, "damaged: "+damage, advice)
+		return fail(exit, "damaged: "+damage, advice)
 	}
 	return okf("quick_check finds no damage")
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -12,7 +13,7 @@ func public(err error) error {
 	if err == nil {
 		return nil
 	}
-	if known, ok := errors.AsType[remedy](err); ok {
+	if known, ok := errors.AsType[standing.Remedy](err); ok {
 		return publicRemedy{publicError{err}, known}
 	}
 	return publicError{err}
@@ -23,16 +24,10 @@ type publicError struct{ err error }
 func (e publicError) Error() string { return term.WithoutDirectories(e.err.Error()) }
 func (e publicError) Unwrap() error { return e.err }
 
-// remedy is an error that knows what is wrong and what to do.
-type remedy interface {
-	error
-	Remedy() (wrong, advice string)
-}
-
 type publicRemedy struct {
 	publicError
 
-	known remedy
+	known standing.Remedy
 }
 
 // Remedy names the trouble and the cure.

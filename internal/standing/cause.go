@@ -135,8 +135,8 @@ var Causes = []Row{
 	{HookFails, nil, 0, Everything, Cure{"A hook fails.", "It is tried again, less and less often; this says why:", "ingest doctor"}},
 }
 
-// remedy is an error that knows what is wrong and what to do: a server's, a disk's, a store's.
-type remedy interface {
+// Remedy is an error that knows what is wrong and what to do: a server's, a disk's, a store's.
+type Remedy interface {
 	error
 	Remedy() (wrong, advice string)
 }
@@ -160,7 +160,7 @@ type caused interface {
 // CauseOf returns the cause of an error, or other if the table does not have it.
 func CauseOf(err error, other Cause) Cause {
 	_, clocks := errors.AsType[quota.ClockError](err)
-	_, server := errors.AsType[remedy](err)
+	_, server := errors.AsType[Remedy](err)
 	for _, row := range Causes {
 		is := slices.ContainsFunc(row.Is, func(target error) bool { return errors.Is(err, target) })
 		if is || row.Cause == ClocksApart && clocks || row.Cause == ServerFault && server && errors.Is(err, quota.ErrUnavailable) {
@@ -175,7 +175,7 @@ func CauseOf(err error, other Cause) Cause {
 
 // Cure is a person's next step about the condition: its error's advice or, if there is none, its cause's.
 func (c Condition) Cure() Cure {
-	if known, ok := errors.AsType[remedy](c.Err); ok {
+	if known, ok := errors.AsType[Remedy](c.Err); ok {
 		wrong, advice := known.Remedy()
 		return Cure{Thing: sentence(wrong), Advice: sentence(advice)}
 	}
