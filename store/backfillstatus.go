@@ -53,15 +53,10 @@ const (
 func (s *Store) Backfills(ctx context.Context) ([]BackfillStatus, error) {
 	var list []BackfillStatus
 	err := s.view(ctx, "list the backfills", func(tx *txn) (err error) {
-		if list, err = collect(ctx, tx, scanBackfill, selectBackfills+` WHERE ready ORDER BY id DESC`); err != nil {
+		if list, err = collect(ctx, tx, scanBackfill, selectBackfills+` WHERE ready ORDER BY id DESC`); err != nil || len(list) == 0 {
 			return err
 		}
-		for i := range list {
-			if err := list[i].count(ctx, tx, s.now()); err != nil {
-				return err
-			}
-		}
-		return nil
+		return countPieces(ctx, tx, list, s.now())
 	})
 	return list, err
 }
@@ -70,10 +65,14 @@ func (s *Store) Backfills(ctx context.Context) ([]BackfillStatus, error) {
 // ErrNoBackfill if there is none.
 func (s *Store) FindBackfill(ctx context.Context, idOrIdentity string) (b BackfillStatus, err error) {
 	err = s.view(ctx, "find a backfill", func(tx *txn) error {
-		if b, err = findBackfill(ctx, tx, idOrIdentity); err != nil {
+		found, err := findBackfill(ctx, tx, idOrIdentity)
+		if err != nil {
 			return err
 		}
-		return b.count(ctx, tx, s.now())
+		one := []BackfillStatus{found}
+		err = countPieces(ctx, tx, one, s.now())
+		b = one[0]
+		return err
 	})
 	return b, err
 }
@@ -141,19 +140,24 @@ func scanBackfill(row scanner) (b BackfillStatus, err error) {
 	return b, err
 }
 
-// count sums up the pieces as the next claim would find them: a piece with an expired lease is due. Open pieces of a
-// cancelled backfill count as skipped unless a run works on them.
-func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) error {
-	b.Pieces = map[ingest.State]int{}
+// countPieces sums up the pieces of each as the next claim would find them: a piece with an expired lease is due. Open
+// pieces of a cancelled backfill count as skipped unless a run works on them.
+func countPieces(ctx context.Context, tx *txn, list []BackfillStatus, now time.Time) error {
+	rows, of := make([]int64, len(list)), map[int64]*BackfillStatus{}
+	for i := range list {
+		list[i].Pieces = map[ingest.State]int{}
+		rows[i], of[list[i].row] = list[i].row, &list[i]
+	}
 	err := each(ctx, tx, func(rows *sql.Rows) error {
+		var row int64
 		var state ingest.State
 		var pieces, videos, known, again, waiting, lacking int
 		var units, lost int64
 		var retry, last, lease time.Time
-		if err := rows.Scan(&state, &pieces, &units, &videos, &known, &again, &waiting, &lacking,
-			&lost, inMillis(&retry), inMillis(&last), inMillis(&lease)); err != nil {
+		if err := rows.Scan(&row, &state, &pieces, &units, &videos, &known, &again, &waiting, &lacking, &lost, inMillis(&retry), inMillis(&last), inMillis(&lease)); err != nil {
 			return err
 		}
+		b := of[row]
 		b.Pieces[state] = pieces
 		b.Units, b.Videos, b.Known, b.Again, b.Waiting = b.Units+units, b.Videos+videos, b.Known+known,
 			b.Again+again, b.Waiting+waiting
@@ -172,21 +176,29 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 		}
 		return nil
 	}, `
-		SELECT CASE
+		SELECT backfills.id, CASE
 			WHEN state = 'claimed' AND lease > ?2 THEN state
-			WHEN ?3 AND state IN ('due', 'claimed', 'stopped') THEN 'skipped'
+			WHEN cancelled_at IS NOT NULL AND state IN ('due', 'claimed', 'stopped') THEN 'skipped'
 			WHEN state = 'claimed' THEN 'due'
 			ELSE state
 		END AS is_now, count(*), sum(units), sum(videos), coalesce(sum(known), 0), coalesce(sum(again), 0),
 			coalesce(sum(json_array_length(waiting)), 0), count(*) FILTER (WHERE `+lacks+`),
-			coalesce(sum(lost + CASE WHEN state = 'claimed' AND lease > ?2 THEN 0 ELSE unsaved END), 0), max(retry_at),
-				max(fetched_at), max(lease)
-		FROM series JOIN slots ON slots.series = series.id LEFT JOIN pieces ON slot = slots.id
-		WHERE series.backfill = ?1 GROUP BY is_now`, b.row, now.UnixMilli(), !b.Cancelled.IsZero())
+			coalesce(sum(lost + CASE WHEN state = 'claimed' AND lease > ?2 THEN 0 ELSE unsaved END), 0), max(retry_at), max(fetched_at), max(lease)
+		FROM backfills JOIN series ON series.backfill = backfills.id JOIN slots ON slots.series = series.id LEFT JOIN pieces ON slot = slots.id
+		WHERE backfills.id IN (SELECT CAST(value AS bigint) FROM json_each(?1)) GROUP BY backfills.id, is_now`, listJSON(rows), now.UnixMilli())
 	if err != nil {
 		return err
 	}
-	return tx.QueryRowContext(ctx, `
-		SELECT count(*) FILTER (WHERE reason = ''), count(*) FILTER (WHERE reason <> '')
-		FROM pieces JOIN vanished USING (slot) WHERE backfill = ?`, b.row).Scan(&b.Vanished, &b.GivenUp)
+	return each(ctx, tx, func(rows *sql.Rows) error {
+		var row int64
+		var vanished, givenUp int
+		err := rows.Scan(&row, &vanished, &givenUp)
+		if err == nil {
+			of[row].Vanished, of[row].GivenUp = vanished, givenUp
+		}
+		return err
+	}, `
+		SELECT backfill, count(*) FILTER (WHERE reason = ''), count(*) FILTER (WHERE reason <> '')
+		FROM pieces JOIN vanished USING (slot)
+		WHERE backfill IN (SELECT CAST(value AS bigint) FROM json_each(?1)) GROUP BY backfill`, listJSON(rows))
 }
