@@ -53,7 +53,8 @@ const (
 func (s *Store) Backfills(ctx context.Context) ([]BackfillStatus, error) {
 	var list []BackfillStatus
 	err := s.view(ctx, "list the backfills", func(tx *txn) (err error) {
-		if list, err = collect(ctx, tx, scanBackfill, selectBackfills+` WHERE ready ORDER BY id DESC`); err != nil || len(list) == 0 {
+		list, err = collect(ctx, tx, scanBackfill, selectBackfills+` WHERE ready ORDER BY id DESC`)
+		if err != nil || len(list) == 0 {
 			return err
 		}
 		return countPieces(ctx, tx, list, s.now())

@@ -19,7 +19,8 @@ import (
 )
 
 // stand returns the standing; s is nil if there is no store, or if storeErr says why it cannot be read.
-func (a *app) stand(ctx context.Context, s *store.Store, storeErr error, report ledgerReport) (standing.Standing, error) {
+func (a *app) stand(ctx context.Context, s *store.Store, storeErr error,
+	report ledgerReport) (standing.Standing, error) {
 	f := a.facts(ctx, s, storeErr)
 	f.Report, f.LedgerErr = report(ctx)
 	return a.standBy(ctx, f, s)

@@ -148,7 +148,8 @@ func (a *app) checkStoreGone(ctx context.Context, l *ledger) error {
 	if a.newStore {
 		return nil
 	}
-	return audit.CheckStoreGone(ctx, l.journal, l.Account, config.ServerName(a.cfg.Store), a.storeName(), a.clock.Now().Add(-l.Tariff.Horizon()))
+	return audit.CheckStoreGone(ctx, l.journal, l.Account, config.ServerName(a.cfg.Store),
+		a.storeName(), a.clock.Now().Add(-l.Tariff.Horizon()))
 }
 
 // storeGone is checkStoreGone for a command that only reads, and has found no store.
@@ -207,7 +208,8 @@ func (f *fetchRuntime) checkClock(ctx context.Context) error {
 
 // reserveCache returns the amounts that backfills and refreshes must leave for the schedule.
 func (f *fetchRuntime) reserveCache(a *app) *budget.ReserveCache {
-	return &budget.ReserveCache{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (quota.Reserve, error) { return f.reserve(ctx, a) }}
+	return &budget.ReserveCache{Now: a.clock.Now, Log: a.log(),
+		Compute: func(ctx context.Context) (quota.Reserve, error) { return f.reserve(ctx, a) }}
 }
 
 // reserve returns the schedule's need and its use. If the ledger cannot answer, nothing counts as used.

@@ -37,7 +37,9 @@ func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Ti
 	for _, w := range pool.Windows[min(len(report.Windows), len(pool.Windows)):] { // of which nothing is used
 		report.Windows = append(slices.Clip(report.Windows), quota.WindowState{Window: w})
 	}
-	r := newRoom(report, func(w quota.WindowState) int64 { return o.tariff.LeftOf(pool.Name, w, quota.Backfill, o.Reserve) }, o.tariff.Grace, now)
+	r := newRoom(report, func(w quota.WindowState) int64 {
+		return o.tariff.LeftOf(pool.Name, w, quota.Backfill, o.Reserve)
+	}, o.tariff.Grace, now)
 	ends := o.Until.Add(-1)
 	for i := range r.windows {
 		room, w := &r.windows[i], pool.Windows[i]

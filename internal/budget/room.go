@@ -7,8 +7,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// room is the amount of a pool that a purpose may draw at a time: the amount left now, plus the returns by then, less the
-// needs before. The pace, the forecast and a backfill's outlook are all made of it. It is asked in the order of time.
+// room is the amount of a pool that a purpose may draw at a time: the amount left now, plus the returns by then, less
+// the needs before. The pace, the forecast and a backfill's outlook are all made of it. It is asked in the order of
+// time.
 type room struct {
 	closed  time.Time // nothing may be drawn before
 	windows []windowRoom
@@ -22,8 +23,8 @@ type windowRoom struct {
 	drawn   []quota.Return // the drawn amounts, with the times of their return
 }
 
-// newRoom returns the room of a pool that a report describes. left returns the amount left now in a window. Units that a
-// window counts beyond its known returns come back after a whole length of the window.
+// newRoom returns the room of a pool that a report describes. left returns the amount left now in a window. Units that
+// a window counts beyond its known returns come back after a whole length of the window.
 func newRoom(p quota.PoolReport, left func(quota.WindowState) int64, grace time.Duration, now time.Time) *room {
 	r := &room{closed: p.DrainedUntil}
 	for _, w := range p.Windows {

@@ -150,8 +150,8 @@ func (c Cause) Row() Row {
 	return Causes[i]
 }
 
-// caused is an error that names its cause, of a package that this one does not import. Its code ends a command, also if it
-// wraps an error of another cause.
+// caused is an error that names its cause, of a package that this one does not import. Its code ends a command, also
+// if it wraps an error of another cause.
 type caused interface {
 	error
 	Cause() string

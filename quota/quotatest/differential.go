@@ -42,7 +42,8 @@ var steps = []struct {
 	do    func(*walk)
 }{
 	{"take", 116, func(w *walk) { w.take(false) }}, {"look", 8, func(w *walk) { w.take(true) }},
-	{"wait", 34, (*walk).wait}, {"set back", 10, (*walk).setBack}, {"undo", 10, (*walk).refund}, {"post", 8, (*walk).post}, {"drain", 4, (*walk).drain},
+	{"wait", 34, (*walk).wait}, {"set back", 10, (*walk).setBack}, {"undo", 10, (*walk).refund},
+	{"post", 8, (*walk).post}, {"drain", 4, (*walk).drain},
 	{"idle", 2, (*walk).idle}, {"change", 2, (*walk).change}, {"reset", 2, func(w *walk) { w.reset() }},
 	{"a year ahead", 1, (*walk).yearAhead}, {"a year behind", 1, (*walk).yearBehind}, {"sums", 2, (*walk).sums},
 }

@@ -66,7 +66,8 @@ func newWalk(r *rig, t failer, roll dice) *walk {
 	r.grace = []time.Duration{0, 30 * second}[roll(2)]
 	r.horizon = 64 * time.Hour // the longest pool of all: one horizon for the whole walk
 	w := &walk{rig: r, t: t, roll: roll, model: &Model{Now: r.clock.Now}, counts: map[string]int{},
-		shares: map[quota.Purpose]quota.Share{quota.Scheduled: 950_000, quota.Refresh: 950_000, quota.Backfill: 700_000, quota.Manual: 995_000}}
+		shares: map[quota.Purpose]quota.Share{quota.Scheduled: 950_000, quota.Refresh: 950_000, quota.Backfill: 700_000,
+			quota.Manual: 995_000}}
 	for _, name := range []string{"units", "search", "burst"}[:1+roll(3)] {
 		w.pools = append(w.pools, quota.Pool{Name: name, Windows: w.windows()})
 	}
@@ -75,7 +76,8 @@ func newWalk(r *rig, t failer, roll dice) *walk {
 
 // windows returns one to three different ones.
 func (w *walk) windows() []quota.Window {
-	lengths := []time.Duration{24 * time.Hour, 0, 10 * second, time.Minute, time.Hour, second, 48 * time.Hour, 1500 * time.Millisecond}
+	lengths := []time.Duration{24 * time.Hour, 0, 10 * second, time.Minute, time.Hour, second, 48 * time.Hour,
+		1500 * time.Millisecond}
 	var out []quota.Window
 	for range 1 + w.roll(3) {
 		length := lengths[w.roll(len(lengths))]
@@ -123,8 +125,8 @@ func (w *walk) affordable(most int) []quota.Charge {
 	return charges
 }
 
-// agree wants an error of the model's kind, and reports whether there is none. Where the clock cannot be believed either,
-// an ask that never fits may be refused for that.
+// agree wants an error of the model's kind, and reports whether there is none. Where the clock cannot be believed
+// either, an ask that never fits may be refused for that.
 func (w *walk) agree(what string, a quota.Ask, got, want error) bool {
 	w.t.Helper()
 	never := want != nil && errors.Is(got, quota.ErrNeverFits) && errors.Is(a.Check(w.rig.clock.Now()), quota.ErrNeverFits)
@@ -189,7 +191,8 @@ func (w *walk) wait() {
 	r, now := w.rig, w.rig.clock.Now()
 	due := w.last.RetryAt
 	midnight := nextMidnight(now, r.zone)
-	steps := []time.Duration{time.Microsecond, time.Millisecond, 700 * time.Millisecond, 3 * second, 20 * second, 5 * time.Minute, 50 * time.Minute, 7 * time.Hour, 30 * time.Hour}
+	steps := []time.Duration{time.Microsecond, time.Millisecond, 700 * time.Millisecond, 3 * second, 20 * second,
+		5 * time.Minute, 50 * time.Minute, 7 * time.Hour, 30 * time.Hour}
 	switch n := w.roll(len(steps) + 5); {
 	case n < len(steps):
 		r.pass(steps[n] + time.Duration(w.roll(1000))*time.Microsecond)
@@ -217,12 +220,15 @@ func (w *walk) refund() {
 		return
 	}
 	p := w.taken[len(w.taken)-1-w.roll(min(len(w.taken), 4))]
-	w.agree("refund", quota.Ask{}, w.rig.ledger.Refund(w.rig.Context(), w.rig.account, p.ledger), w.model.Refund(w.rig.Context(), w.rig.account, p.model))
+	w.agree("refund", quota.Ask{},
+		w.rig.ledger.Refund(w.rig.Context(), w.rig.account, p.ledger),
+		w.model.Refund(w.rig.Context(), w.rig.account, p.model))
 }
 
 func (w *walk) post() {
 	w.t.Helper()
-	ago := []time.Duration{0, -time.Hour, time.Millisecond, 5 * second, 40 * second, 2 * time.Hour, 23 * time.Hour, 30 * time.Hour, 63 * time.Hour, 65 * time.Hour}
+	ago := []time.Duration{0, -time.Hour, time.Millisecond, 5 * second, 40 * second, 2 * time.Hour,
+		23 * time.Hour, 30 * time.Hour, 63 * time.Hour, 65 * time.Hour}
 	at := w.rig.clock.Now().Add(-ago[w.roll(len(ago))])
 	a := w.rig.ask(w.affordable(1)...)
 	w.agree("post", a, w.rig.ledger.Post(w.rig.Context(), a, at), w.model.Post(w.rig.Context(), a, at))
@@ -231,7 +237,8 @@ func (w *walk) post() {
 func (w *walk) drain() {
 	w.t.Helper()
 	r, now := w.rig, w.rig.clock.Now()
-	until := []time.Time{now.Add(5 * time.Minute), {}, nextMidnight(now, r.zone), now.Add(-time.Second), now.Add(1234567 * time.Microsecond)}[w.roll(5)]
+	until := []time.Time{now.Add(5 * time.Minute), {}, nextMidnight(now, r.zone), now.Add(-time.Second),
+		now.Add(1234567 * time.Microsecond)}[w.roll(5)]
 	pool, d := w.pools[w.roll(len(w.pools))].Name, quota.Drain{Until: until, Used: int64(w.roll(100))}
 	for _, l := range []quota.Ledger{r.ledger, w.model} {
 		if err := l.Drain(r.Context(), r.account, pool, d); err != nil {
@@ -343,7 +350,8 @@ func show(v any) string {
 
 // sameError compares kinds.
 func sameError(a, b error) bool {
-	for _, kind := range []error{quota.ErrUnknown, quota.ErrNeverFits, quota.ErrUnavailable, quota.ErrCorrupt, quota.ErrNewer, quota.ErrNotRefundable, quota.ErrClosed} {
+	for _, kind := range []error{quota.ErrUnknown, quota.ErrNeverFits, quota.ErrUnavailable, quota.ErrCorrupt,
+		quota.ErrNewer, quota.ErrNotRefundable, quota.ErrClosed} {
 		if errors.Is(a, kind) != errors.Is(b, kind) {
 			return false
 		}
