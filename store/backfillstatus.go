@@ -155,7 +155,8 @@ func countPieces(ctx context.Context, tx *txn, list []BackfillStatus, now time.T
 		var pieces, videos, known, again, waiting, lacking int
 		var units, lost int64
 		var retry, last, lease time.Time
-		if err := rows.Scan(&row, &state, &pieces, &units, &videos, &known, &again, &waiting, &lacking, &lost, inMillis(&retry), inMillis(&last), inMillis(&lease)); err != nil {
+		if err := rows.Scan(&row, &state, &pieces, &units, &videos, &known, &again, &waiting, &lacking,
+			&lost, inMillis(&retry), inMillis(&last), inMillis(&lease)); err != nil {
 			return err
 		}
 		b := of[row]
@@ -184,9 +185,12 @@ func countPieces(ctx context.Context, tx *txn, list []BackfillStatus, now time.T
 			ELSE state
 		END AS is_now, count(*), sum(units), sum(videos), coalesce(sum(known), 0), coalesce(sum(again), 0),
 			coalesce(sum(json_array_length(waiting)), 0), count(*) FILTER (WHERE `+lacks+`),
-			coalesce(sum(lost + CASE WHEN state = 'claimed' AND lease > ?2 THEN 0 ELSE unsaved END), 0), max(retry_at), max(fetched_at), max(lease)
-		FROM backfills JOIN series ON series.backfill = backfills.id JOIN slots ON slots.series = series.id LEFT JOIN pieces ON slot = slots.id
-		WHERE backfills.id IN (SELECT CAST(value AS bigint) FROM json_each(?1)) GROUP BY backfills.id, is_now`, listJSON(rows), now.UnixMilli())
+			coalesce(sum(lost + CASE WHEN state = 'claimed' AND lease > ?2 THEN 0 ELSE unsaved END), 0), max(retry_at),
+			max(fetched_at), max(lease)
+		FROM backfills JOIN series ON series.backfill = backfills.id JOIN slots ON slots.series = series.id
+		LEFT JOIN pieces ON slot = slots.id
+		WHERE backfills.id IN (SELECT CAST(value AS bigint) FROM json_each(?1)) GROUP BY backfills.id, is_now`,
+		listJSON(rows), now.UnixMilli())
 	if err != nil {
 		return err
 	}

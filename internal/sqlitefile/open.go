@@ -122,7 +122,11 @@ func Forbidden(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// forbidden is an error of SQLite that says so.
+// LockPath returns the path of the lock file of the database at path: quota.lock of quota.db. A person who deletes
+// quota.db* leaves it, so that it still shows that there was a database.
+func LockPath(path string) string { return strings.TrimSuffix(path, ".db") + ".lock" }
+
+// forbidden is an error of SQLite that a file may not be opened or written.
 type forbidden struct{ error }
 
 func (f forbidden) Unwrap() error { return f.error }
