@@ -194,6 +194,11 @@ func countPieces(ctx context.Context, tx *txn, list []BackfillStatus, now time.T
 	if err != nil {
 		return err
 	}
+	return countVanished(ctx, tx, rows, of)
+}
+
+// countVanished counts the ids that brought no video.
+func countVanished(ctx context.Context, tx *txn, backfills []int64, of map[int64]*BackfillStatus) error {
 	return each(ctx, tx, func(rows *sql.Rows) error {
 		var row int64
 		var vanished, givenUp int
@@ -205,5 +210,5 @@ func countPieces(ctx context.Context, tx *txn, list []BackfillStatus, now time.T
 	}, `
 		SELECT backfill, count(*) FILTER (WHERE reason = ''), count(*) FILTER (WHERE reason <> '')
 		FROM pieces JOIN vanished USING (slot)
-		WHERE backfill IN (SELECT CAST(value AS bigint) FROM json_each(?1)) GROUP BY backfill`, listJSON(rows))
+		WHERE backfill IN (SELECT CAST(value AS bigint) FROM json_each(?1)) GROUP BY backfill`, listJSON(backfills))
 }

@@ -34,7 +34,7 @@ func NewOutlook(r quota.Report, reserve quota.Reserve, day Price, t *quota.Tarif
 // leftToday returns the rest of a pool by the end of the day: the rest now and the returns, without the schedule's
 // part of them. A window shorter than the rest of the day fills again.
 func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Time) int64 {
-	for _, w := range pool.Windows[min(len(report.Windows), len(pool.Windows)):] { // of which nothing is used
+	for _, w := range pool.Windows[min(len(report.Windows), len(pool.Windows)):] { // nothing of it is used
 		report.Windows = append(slices.Clip(report.Windows), quota.WindowState{Window: w})
 	}
 	r := newRoom(report, func(w quota.WindowState) int64 {
