@@ -59,7 +59,7 @@ func (q SearchQuery) hash() uint32 {
 	for _, t := range []time.Time{q.PublishedSince, q.PublishedUntil, q.SeenSince} {
 		h = h.numbers(t.UnixMilli())
 	}
-	return uint32(h ^ h>>32) //nolint:gosec // half of its bits
+	return uint32(h ^ h>>32)
 }
 
 // Filtered reports whether the query has a filter.

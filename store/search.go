@@ -62,21 +62,22 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 	}
 	var r Result
 	err = s.viewKept(ctx, "search", func(tx *txn, k *kept) error {
+		unwatched := ctx
 		if s.engine == nil {
-			ctx = context.WithoutCancel(ctx) // a statement takes milliseconds: to watch each one for an end costs more
+			unwatched = context.WithoutCancel(ctx) // a statement takes milliseconds: watching each one costs more
 		}
 		x := index{tx: tx, q: q, scope: scope, kept: k, walked: map[string]matches{}}
 		x.counted, x.newest = s.engine != nil, s.engine != nil
 		x.pin()
-		c, err := x.choose(ctx, query)
+		c, err := x.choose(unwatched, query)
 		if err != nil {
 			return err
 		}
-		found, err := x.sort(ctx, c)
+		found, err := x.sort(unwatched, c)
 		if err != nil {
 			return err
 		}
-		r, err = x.result(ctx, c, found, future(s.now()))
+		r, err = x.result(unwatched, c, found, future(s.now()))
 		return err
 	})
 	if err != nil {

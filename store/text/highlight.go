@@ -89,7 +89,7 @@ func Locate(text string) (l Located) {
 		for len(l.starts) < len(folded) {
 			l.starts = append(l.starts, runes)
 		}
-		runes += int32(n) //nolint:gosec // a title has few runes
+		runes += int32(n)
 	}
 	if !alike && string(folded) != fold(text) {
 		return Located{}
@@ -99,7 +99,7 @@ func Locate(text string) (l Located) {
 		first := len(l.tokens)
 		l.tokens = w.tokens(l.tokens, true)
 		for _, token := range l.tokens[first:] {
-			l.places = append(l.places, place{int32(w.at), w.cjk}) //nolint:gosec // and few bytes
+			l.places = append(l.places, place{int32(w.at), w.cjk})
 			_, size := utf8.DecodeRuneInString(token)
 			w.at += size
 		}
