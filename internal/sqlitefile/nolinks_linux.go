@@ -8,11 +8,15 @@ import (
 	"modernc.org/libc"
 )
 
-func init() { systemCalls["open"] = pointer(&openNoLink) }
+func init() { systemCalls["open"] = &systemCall{ours: pointer(&openNoLink)} }
 
 // openNoLink is SQLite's open, which follows a link in the name of a directory: no link is in the name that it has found.
 var openNoLink = func(tls *libc.TLS, file uintptr, flags, mode int32) int32 {
 	name := libc.GoString(file)
+	if !isOurs(name) {
+		own := &systemCalls["open"].sqlites
+		return function[func(tls *libc.TLS, file uintptr, flags, mode int32) int32](own)(tls, file, flags, mode)
+	}
 	how := unix.OpenHow{Flags: uint64(uint32(flags)), Resolve: unix.RESOLVE_NO_SYMLINKS}
 	if flags&unix.O_CREAT != 0 {
 		how.Mode = uint64(uint32(mode))

@@ -2,4 +2,4 @@
 
 package sqlitefile
 
-func followNoLinks() {}
+func followNoLinks(string) {}

@@ -37,8 +37,9 @@ const Undefended = "_pragma=writable_schema(1)"
 // directory may take them. The file may come from another machine: its schema calls no function that acts outside the
 // database, its pages are checked as they are read, and no statement damages it. https://www.sqlite.org/security.html
 func DSN(path string, params ...string) string {
-	followNoLinks()
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(Resolve(path))}
+	path = Resolve(path)
+	followNoLinks(path)
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
 	if !strings.HasPrefix(name.Path, "/") {
 		name.Path = "/" + name.Path // file:///C:/...
 	}
