@@ -106,7 +106,8 @@ func removeLeftParts(dir, prefix string) {
 		if err != nil {
 			continue
 		}
-		free := sqlitefile.LockExclusive(f) == nil // always true outside Unix, where the system refuses to remove an open file
+		// always true outside Unix, where the system refuses to remove an open file
+		free := sqlitefile.LockExclusive(f) == nil
 		_ = f.Close()
 		if free {
 			_ = sqlitefile.Remove(path)
@@ -166,7 +167,8 @@ func countRows(ctx context.Context, db *sql.DB, path string, c *ingest.Backup) e
 	} else if len(found) > 0 {
 		return &CorruptError{Path: path, Doing: "examine the backup", Err: errors.New(found[0])}
 	}
-	return db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT count(*) FROM placements), (SELECT coalesce(sum(count), 0) FROM slots)`).
+	return db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos),
+		(SELECT count(*) FROM placements), (SELECT coalesce(sum(count), 0) FROM slots)`).
 		Scan(&c.Videos, &c.Placements, &c.Slots)
 }
 
@@ -225,7 +227,8 @@ func isStoreFile(path string) bool {
 	defer func() { _ = f.Close() }()
 	header := make([]byte, applicationAt+4)
 	_, err = io.ReadFull(f, header)
-	return err == nil && string(header[:len(mark)]) == mark && binary.BigEndian.Uint32(header[applicationAt:]) == applicationID
+	return err == nil && string(header[:len(mark)]) == mark &&
+		binary.BigEndian.Uint32(header[applicationAt:]) == applicationID
 }
 
 // ExpireBackups deletes the backups in these directories made before a time, and returns their paths. It leaves copies

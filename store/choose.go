@@ -114,7 +114,8 @@ func (x *index) widen(ctx context.Context, c choice, query text.Query, wider rea
 		return c, err
 	}
 	var more []candidate
-	if word, _ := query.Word(); wider == asTyped && word != "" && x.tagsWait(query) && x.q.After == "" && len(found.ids) >= min(maxScored, enoughExact) {
+	if word, _ := query.Word(); wider == asTyped && word != "" && x.tagsWait(query) && x.q.After == "" &&
+		len(found.ids) >= min(maxScored, enoughExact) {
 		c.tagged = found.without(c.matches.ids)
 	} else if len(c.first) < maxScored {
 		if more, err = x.rank(ctx, found.without(c.matches.ids), wanted); err != nil {
@@ -136,14 +137,14 @@ func (x *index) find(ctx context.Context, query text.Query, butOne bool, atMost 
 	return x.match(ctx, query.Match(false), atMost)
 }
 
-// tagsWait reports whether the names are searched first: one word is found as fast in the names as anywhere, and if that
-// gives enough candidates, the other videos can wait.
+// tagsWait reports whether the names are searched first: one word is found as fast in the names as anywhere, and if
+// that gives enough candidates, the other videos can wait.
 func (x *index) tagsWait(query text.Query) bool {
 	return x.q.Order == ByRelevance && query.IsWord() && !x.q.picky()
 }
 
-// chooseInNames tries, if more videos match than are scored, first those with the words in title or channel; most others
-// are only tagged. The reading is inNames if these suffice; otherwise wider ones are to follow.
+// chooseInNames tries, if more videos match than are scored, first those with the words in title or channel; most
+// others are only tagged. The reading is inNames if these suffice; otherwise wider ones are to follow.
 func (x *index) chooseInNames(ctx context.Context, query text.Query, wanted ranking) (c choice, err error) {
 	if len(query) > 2 { // with three clauses the last word may be a prefix
 		query = query.Open()
@@ -179,8 +180,8 @@ func (x *index) chooseInNames(ctx context.Context, query text.Query, wanted rank
 	return c, err
 }
 
-// chooseVideo finds a video whose id is the text or part of it, as in a URL: it tries each run of six or more idLetters,
-// unless the text has spaces.
+// chooseVideo finds a video whose id is the text or part of it, as in a URL: it tries each run of six or more
+// idLetters, unless the text has spaces.
 func (x *index) chooseVideo(ctx context.Context, query text.Query, wanted ranking) (c choice, err error) {
 	typed := strings.TrimSpace(x.q.Text)
 	ids := strings.FieldsFunc(typed, func(r rune) bool { return r > 'z' || !strings.ContainsRune(idLetters, r) })
@@ -190,7 +191,8 @@ func (x *index) chooseVideo(ctx context.Context, query text.Query, wanted rankin
 	}
 	c.reading, c.query = theVideo, query
 	c.matches.ids, err = column[int64](ctx, x.tx, `
-		SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)) AND gone = 0 AND id <= ?2 ORDER BY id DESC LIMIT ?3`, listJSON(ids), x.scope.Video, maxMatches)
+		SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)) AND gone = 0 AND id <= ?2
+			ORDER BY id DESC LIMIT ?3`, listJSON(ids), x.scope.Video, maxMatches)
 	if err == nil {
 		c.first, err = x.rank(ctx, c.matches.ids, wanted)
 	}

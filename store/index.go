@@ -62,14 +62,16 @@ func (x *index) match(ctx context.Context, expr string, atMost int) (m matches, 
 	if known, ok := x.walked[expr]; ok {
 		return known, nil
 	}
-	const walk = `SELECT group_concat(CAST(id AS text), ' ') FROM (SELECT rowid AS id FROM video_text WHERE video_text MATCH ?1 AND rowid <= ?2%s LIMIT ?3) AS found`
+	const walk = `SELECT group_concat(CAST(id AS text), ' ')
+		FROM (SELECT rowid AS id FROM video_text WHERE video_text MATCH ?1 AND rowid <= ?2%s LIMIT ?3) AS found`
 	// SQLite walks several lists from the oldest entry in two thirds of the time; if too many match, walk from the
 	// newest.
 	for _, order := range []string{"", " ORDER BY rowid DESC"} {
 		if order == "" && (x.newest || !strings.Contains(expr, " AND ")) {
 			continue
 		}
-		if m.ids, err = numbersOf(x.tx.QueryRowContext(ctx, fmt.Sprintf(walk, order), expr, x.scope.Video, atMost+1)); err != nil {
+		if m.ids, err = numbersOf(x.tx.QueryRowContext(ctx, fmt.Sprintf(walk, order), expr, x.scope.Video,
+			atMost+1)); err != nil {
 			return m, err
 		}
 		if len(m.ids) <= atMost {
@@ -168,12 +170,14 @@ func (x *index) has(ctx context.Context, expr, word string, prefix bool, videos 
 		if prefix {
 			last += "\U0010FFFF"
 		}
-		err = x.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM video_words WHERE term >= ?1 AND term <= ?2 AND doc >= ?3)`, word, last, videos).Scan(&has)
+		err = x.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM video_words WHERE term >= ?1
+			AND term <= ?2 AND doc >= ?3)`, word, last, videos).Scan(&has)
 		if has || err != nil || !prefix {
 			return has, err
 		}
 	}
 	err = x.tx.QueryRowContext(ctx, `
-		SELECT count(*) >= ?2 FROM (SELECT 1 AS one FROM video_text WHERE video_text MATCH ?1 LIMIT ?2) AS found`, expr, videos).Scan(&has)
+		SELECT count(*) >= ?2 FROM (SELECT 1 AS one FROM video_text WHERE video_text MATCH ?1 LIMIT ?2) AS found`,
+		expr, videos).Scan(&has)
 	return has, err
 }

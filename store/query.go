@@ -49,7 +49,8 @@ type SearchQuery struct {
 
 // picky reports whether a filter other than the region may leave few matches.
 func (q SearchQuery) picky() bool {
-	return q.Category != "" || q.MinViews > 0 || q.Length != (ingest.Length{}) || !q.PublishedSince.IsZero() || !q.PublishedUntil.IsZero() || !q.SeenSince.IsZero()
+	return q.Category != "" || q.MinViews > 0 || q.Length != (ingest.Length{}) || !q.PublishedSince.IsZero() ||
+		!q.PublishedUntil.IsZero() || !q.SeenSince.IsZero()
 }
 
 // hash identifies the query without limit and cursor. Words count as typed, as they do for the score.
@@ -66,7 +67,8 @@ func (q SearchQuery) hash() uint32 {
 func (q SearchQuery) Filtered() bool { return q.Region != "" || q.picky() }
 
 // ErrCursor is returned for a SearchQuery.After that is not from a search with this query.
-var ErrCursor = errors.New("it is not a cursor of this search: take next from its last page, and leave the query, the filters and the order as they were")
+var ErrCursor = errors.New("it is not a cursor of this search: " +
+	"take next from its last page, and leave the query, the filters and the order as they were")
 
 // cursor is where a page ended, and the scope of its search. Later pages ignore videos, charts and counts that are
 // newer, except counts without a chart, as by a backfill.
@@ -115,7 +117,8 @@ func readCursor(text string) (c cursor, err error) {
 		return cursor{}, ErrCursor
 	}
 	body := b[:len(b)-4]
-	if _, err := binary.Decode(body[1:], binary.BigEndian, &c); err != nil || crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(b[len(body):]) {
+	if _, err := binary.Decode(body[1:], binary.BigEndian, &c); err != nil ||
+		crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(b[len(body):]) {
 		return cursor{}, ErrCursor
 	}
 	return c, nil

@@ -117,7 +117,8 @@ func (x *index) lastSeen(ctx context.Context, videos []int64, many int) (last []
 	limit := 8*fewRead + 2*many
 	seen, err := numbersOf(x.tx.QueryRowContext(ctx, `
 		SELECT group_concat(id || ' ' || seen_at, ' ') FROM (
-			SELECT latest.id AS id, seen_at FROM json_each(?1) AS given CROSS JOIN video_latest AS latest ON latest.id = CAST(given.value AS bigint)
+			SELECT latest.id AS id, seen_at FROM json_each(?1) AS given
+				CROSS JOIN video_latest AS latest ON latest.id = CAST(given.value AS bigint)
 			ORDER BY seen_at DESC LIMIT ?2
 		) AS freshest`, listJSON(videos), limit))
 	if len(seen) < 2*many || len(seen) == 2*limit && seen[2*many-1] == seen[2*limit-1] {
@@ -250,7 +251,8 @@ func (x *index) column(args *arguments, now, then string) string {
 	}
 	seen, slot := args.add(x.scope.Seen), args.add(x.scope.Slot)
 	placed := "FROM placements JOIN slots ON slots.id = slot WHERE video = latest.id AND slot <= " + slot
-	return fmt.Sprintf("iif(latest.seen_at <= %s OR NOT EXISTS (SELECT 1 %s), latest.%s, (SELECT %s %s ORDER BY slot DESC LIMIT 1))", seen, placed, now, then, placed)
+	return fmt.Sprintf("iif(latest.seen_at <= %s OR NOT EXISTS (SELECT 1 %s), latest.%s, "+
+		"(SELECT %s %s ORDER BY slot DESC LIMIT 1))", seen, placed, now, then, placed)
 }
 
 // freshness is the time in milliseconds (20 days): being seen so much later counts as much in a video's popularity as
@@ -310,7 +312,8 @@ func (x *index) filters(args *arguments, views, seen string) (own, elsewhere str
 		and(&elsewhere, l.Max > 0, fmt.Sprintf(fact, "duration_s")+" <= %s", int64(l.Max/time.Second))
 	}
 	if x.q.Region != "" {
-		elsewhere += fmt.Sprintf("\n  AND CASE WHEN EXISTS (SELECT 1 FROM placements WHERE video = ranked.id AND slot <= %s AND series IN (SELECT id FROM series WHERE backfill IS NULL AND key = %s)) THEN 1 ELSE 0 END = 1",
+		elsewhere += fmt.Sprintf("\n  AND CASE WHEN EXISTS (SELECT 1 FROM placements WHERE video = ranked.id "+
+			"AND slot <= %s AND series IN (SELECT id FROM series WHERE backfill IS NULL AND key = %s)) THEN 1 ELSE 0 END = 1",
 			args.add(x.scope.Slot), args.add(x.q.Region))
 	}
 	return own, elsewhere

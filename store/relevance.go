@@ -64,8 +64,8 @@ func (x *index) unscored(ctx context.Context, c choice, scored []int64, page ran
 }
 
 // byRelevance scores and sorts the first videos of the choice, and adds the tagged ones unless none of them can be on
-// the first page. Each of these scores as an empty text does, and the traits bound its views. Where that scores less than
-// the page's last, none of their titles lowers a score on the page: see sortByScore.
+// the first page. Each of these scores as an empty text does, and the traits bound its views. Where that scores less
+// than the page's last, none of their titles lowers a score on the page: see sortByScore.
 func (x *index) byRelevance(ctx context.Context, c choice) ([]candidate, error) {
 	candidates := c.first
 	if err := x.score(ctx, c.query, candidates); err != nil {

@@ -40,8 +40,8 @@ type Hit struct {
 	Highlight []text.Span     // the parts of the title that match
 }
 
-// Search finds videos by titles, channels, tags and descriptions, or one video by its id or URL. Every text is a valid query; the
-// only error of input is ErrCursor.
+// Search finds videos by titles, channels, tags and descriptions, or one video by its id or URL. Every text is a valid
+// query; the only error of input is ErrCursor.
 //
 // A search is four steps, each from value to value: the text is parsed, a reading of it is chosen that finds enough
 // (choose.go), the videos found are ranked (relevance.go, rank.go), and the page's rows are read (hits).

@@ -34,11 +34,13 @@ var maxTallied = 1000
 // readTallied counts the videos in ?1.
 const readTallied = `
 SELECT facts.id, category, coalesce(published_at, 0), duration_s, coalesce(views, -1), seen_at
-FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) JOIN video_latest AS latest ON latest.id = facts.id`
+FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint)
+	JOIN video_latest AS latest ON latest.id = facts.id`
 
 // tally counts all that the choice's words find, whatever the filters. shown is the number of videos on the page.
 func (x *index) tally(ctx context.Context, chosen choice, shown int) (*Counts, error) {
-	c := &Counts{Regions: map[ingest.Region]int{}, Categories: map[string]int{}, Published: map[time.Duration]int{}, Views: map[int64]int{}, Lengths: map[ingest.Length]int{}}
+	c := &Counts{Regions: map[ingest.Region]int{}, Categories: map[string]int{}, Published: map[time.Duration]int{},
+		Views: map[int64]int{}, Lengths: map[ingest.Length]int{}}
 	all, err := x.unfiltered(ctx, chosen)
 	if err != nil {
 		return nil, err
@@ -48,7 +50,8 @@ func (x *index) tally(ctx context.Context, chosen choice, shown int) (*Counts, e
 	charted := map[ingest.Region]regionCharts{}
 	keys, err := column[ingest.Region](ctx, x.tx, `
 		SELECT DISTINCT key FROM series WHERE backfill IS NULL AND key <> ''
-		AND EXISTS (SELECT 1 FROM video_blocks AS b WHERE b.id >= series.id * 4294967296 AND b.id < (series.id + 1) * 4294967296) ORDER BY key`)
+		AND EXISTS (SELECT 1 FROM video_blocks AS b WHERE b.id >= series.id * 4294967296
+			AND b.id < (series.id + 1) * 4294967296) ORDER BY key`)
 	for _, key := range keys {
 		if err == nil {
 			charted[key], err = x.regionCharts(ctx, key)
@@ -75,11 +78,12 @@ func (x *index) tally(ctx context.Context, chosen choice, shown int) (*Counts, e
 	return c, nil
 }
 
-// atLeast raises the counts of the chosen filters, and of each left out, to the number of videos that are shown: they may
-// be older than all that were counted.
+// atLeast raises the counts of the chosen filters, and of each left out, to the number of videos that are shown: they
+// may be older than all that were counted.
 func (c *Counts) atLeast(shown int, q SearchQuery) {
 	all := ingest.Length{}
-	c.Matches, c.Published[0], c.Views[0], c.Lengths[all] = max(c.Matches, shown), max(c.Published[0], shown), max(c.Views[0], shown), max(c.Lengths[all], shown)
+	c.Matches, c.Published[0], c.Views[0], c.Lengths[all] = max(c.Matches, shown), max(c.Published[0], shown),
+		max(c.Views[0], shown), max(c.Lengths[all], shown)
 	for _, region := range []ingest.Region{"", q.Region} {
 		c.Regions[region] = max(c.Regions[region], shown)
 	}
@@ -99,11 +103,13 @@ func (x *index) unfiltered(ctx context.Context, c choice) (matches, error) {
 }
 
 // count counts a video for each filter if it passes all the others.
-func (c *Counts) count(q SearchQuery, id int64, category string, published, seen time.Time, length time.Duration, views int64, charted map[ingest.Region]regionCharts) {
+func (c *Counts) count(q SearchQuery, id int64, category string, published, seen time.Time,
+	length time.Duration, views int64, charted map[ingest.Region]regionCharts) {
 	in := q.Region == "" || charted[q.Region].mayHold(id)
 	sameCategory := q.Category == "" || q.Category == category
 	popular := q.MinViews == 0 || views >= q.MinViews // hidden views are below 0
-	recent := (q.PublishedSince.IsZero() || !published.Before(q.PublishedSince)) && (q.PublishedUntil.IsZero() || published.Before(q.PublishedUntil))
+	recent := (q.PublishedSince.IsZero() || !published.Before(q.PublishedSince)) &&
+		(q.PublishedUntil.IsZero() || published.Before(q.PublishedUntil))
 	if !q.SeenSince.IsZero() && seen.Before(q.SeenSince) {
 		return
 	}

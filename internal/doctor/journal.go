@@ -56,7 +56,8 @@ func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error)
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	made := filepath.Join(dir, d.LedgerFile)
-	if lock, err := ownfile.Open(sqlitefile.LockPath(path), os.O_RDONLY); err == nil { // the count of its writes, read before the file itself
+	// the count of its writes, read before the file itself
+	if lock, err := ownfile.Open(sqlitefile.LockPath(path), os.O_RDONLY); err == nil {
 		count, _ := io.ReadAll(lock)
 		_, _ = lock.Close(), os.WriteFile(sqlitefile.LockPath(made), count, 0o600)
 	}
@@ -72,7 +73,8 @@ func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error)
 
 // nameOriginal replaces the path of a copy in a text by the path of its original.
 func nameOriginal(text, data string) string {
-	made := regexp.MustCompile(`(?:` + regexp.QuoteMeta(os.TempDir()) + `|` + regexp.QuoteMeta(data) + `)[/\\]*\.?ingest-doctor-\d+[/\\]\d+`)
+	made := regexp.MustCompile(`(?:` + regexp.QuoteMeta(os.TempDir()) + `|` + regexp.QuoteMeta(data) +
+		`)[/\\]*\.?ingest-doctor-\d+[/\\]\d+`)
 	return made.ReplaceAllLiteralString(text, data)
 }
 
@@ -120,7 +122,8 @@ func emergencyLeft(ctx context.Context, d *Doctor) (left []quota.EmergencyLeft, 
 			return nil, false
 		}
 		defer func() { _ = remote.Close() }()
-		shared, err := sharedledger.Open(g.Tariff, remote, local, d.Config.Hosts) // not to be closed: that would tell the remote
+		// not to be closed: that would tell the remote
+		shared, err := sharedledger.Open(g.Tariff, remote, local, d.Config.Hosts)
 		if err != nil {
 			return nil, false
 		}
@@ -152,7 +155,8 @@ func judgeDegraded(d *Doctor, j journal) Finding {
 	case b.Until.After(d.now()):
 		lines = append(lines, fmt.Sprintf("the ledger is not asked before %s: %s", term.Stamp(b.Until), b.Why))
 	case b.Failures > 0:
-		lines = append(lines, fmt.Sprintf("the ledger did not answer when last asked, %s ago: %s", term.Ago(d.now().Sub(b.Until)), b.Why))
+		lines = append(lines, fmt.Sprintf("the ledger did not answer when last asked, %s ago: %s",
+			term.Ago(d.now().Sub(b.Until)), b.Why))
 	}
 	if j.owedErr != nil {
 		return failWith(j.owedErr, "restore a backup of "+d.LedgerFile)
@@ -162,7 +166,8 @@ func judgeDegraded(d *Doctor, j journal) Finding {
 		for _, row := range j.owed {
 			sum.Add(row.Amounts, 1)
 		}
-		lines = append(lines, fmt.Sprintf("%s went on without it, still to be posted: %s", term.Plural(len(j.owed), "call"), term.Amounts(sum)))
+		lines = append(lines, fmt.Sprintf("%s went on without it, still to be posted: %s",
+			term.Plural(len(j.owed), "call"), term.Amounts(sum)))
 	}
 	if len(lines) > 0 {
 		return warn(strings.Join(lines, "; "), "bring the ledger back: the next run that reaches it syncs, and goes on")
@@ -194,7 +199,8 @@ func checkDirectories(ctx context.Context, d *Doctor) Finding {
 		_ = l.Close()
 	}
 	if len(spending) > 1 {
-		return warn(fmt.Sprintf("account %s is spent from %d data directories, each allows the whole limit: %s", d.Config.Account, len(spending), strings.Join(spending, ", ")),
+		return warn(fmt.Sprintf("account %s is spent from %d data directories, each allows the whole limit: %s",
+			d.Config.Account, len(spending), strings.Join(spending, ", ")),
 			"use one --data for all runs on this machine, or --ledger redis://...")
 	}
 	return okf("no other data directory here uses account %s", d.Config.Account)

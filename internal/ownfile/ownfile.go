@@ -17,7 +17,8 @@ func (e *Error) Error() string { return e.Path + " " + e.Why + ": " + e.Cure }
 
 func (e *Error) Unwrap() error { return fs.ErrPermission }
 
-// Open opens a regular file that no other user may write. With os.O_CREATE in flag it makes a missing one, of mode 0600.
+// Open opens a regular file that no other user may write. With os.O_CREATE in flag it makes a missing one, of mode
+// 0600.
 func Open(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|noFollow|noWait, 0o600)
 	if err != nil {
@@ -53,7 +54,8 @@ func judge(path string, info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return notRegular(path, info)
 	case writableByAll(info):
-		return &Error{path, "can be written by every user of this machine", "see whether it is as you left it, then chmod o-w " + path}
+		return &Error{path, "can be written by every user of this machine",
+			"see whether it is as you left it, then chmod o-w " + path}
 	}
 	dir, err := os.Stat(filepath.Dir(path))
 	if err != nil {
@@ -72,8 +74,8 @@ func notRegular(path string, info fs.FileInfo) error {
 	return &Error{path, "is no regular file", "remove it"}
 }
 
-// CheckDir refuses a directory into which every user may write, and one that others could replace as a whole: every user
-// may write into a directory above it that has no sticky bit. A missing directory is accepted.
+// CheckDir refuses a directory into which every user may write, and one that others could replace as a whole: every
+// user may write into a directory above it that has no sticky bit. A missing directory is accepted.
 func CheckDir(dir string) error { return checkDir(dir, false) }
 
 // CheckTarget is CheckDir for a directory into which root or this user writes one new file: it may have the sticky bit.
@@ -86,11 +88,12 @@ func CheckTarget(dir, trusted string) error {
 	if like, err := os.Stat(trusted); err == nil && owner(like) == owner(info) {
 		return checkDir(dir, true)
 	}
-	return &Error{dir, "belongs to another user, who could have root write elsewhere", "run this as its owner, or give a directory of root's"}
+	return &Error{dir, "belongs to another user, who could have root write elsewhere",
+		"run this as its owner, or give a directory of root's"}
 }
 
-// Resolve returns the absolute path of a directory, which may be missing, without links. It refuses a link of another user
-// that leads to a directory that is not that user's: root could be led into another one of root's.
+// Resolve returns the absolute path of a directory, which may be missing, without links. It refuses a link of another
+// user that leads to a directory that is not that user's: root could be led into another one of root's.
 func Resolve(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	for links, at := 0, 1; err == nil && at <= len(dir); at++ { // dir[:at] is the next of its parents
@@ -107,7 +110,8 @@ func Resolve(dir string) (string, error) {
 			return "", err
 		}
 		if target, err := os.Stat(part); err == nil && !ours(info) && owner(target) != owner(info) {
-			return "", &Error{part, "is a symbolic link of another user, to a directory that is not that user's", "remove it, or give the directory itself"}
+			return "", &Error{part, "is a symbolic link of another user, to a directory that is not that user's",
+				"remove it, or give the directory itself"}
 		}
 		if links++; links > 40 {
 			return "", &fs.PathError{Op: "open", Path: part, Err: errors.New("too many symbolic links")}
@@ -133,9 +137,11 @@ func checkDir(dir string, sticky bool) error {
 		case err != nil:
 			return err
 		case writableByAll(info) && (d == whole && !sticky || info.Mode()&fs.ModeSticky == 0):
-			return &Error{d, "can be written by every user of this machine", fmt.Sprintf("chmod o-w %s, or give another directory than %s", d, dir)}
+			return &Error{d, "can be written by every user of this machine",
+				fmt.Sprintf("chmod o-w %s, or give another directory than %s", d, dir)}
 		case writableByAll(info) && below != nil && !ours(below):
-			return &Error{dir, "lies in " + d + ", where every user may make directories, and another user made this one", "give another directory"}
+			return &Error{dir, "lies in " + d + ", where every user may make directories, and another user made this one",
+				"give another directory"}
 		}
 		if below = info; d == filepath.Dir(d) {
 			return nil

@@ -136,7 +136,8 @@ func (s *Site) dayTable(paths []path, days []day, heading string) g.Node {
 		heads = append(heads, "Gained,num wide")
 	}
 	return h.Section(h.Class("part"),
-		h.H2(g.Text(heading+" "), h.Small(g.If(len(all) > 0, g.Text("rank and ")), g.Text("views at the last slot of each, "), zone())),
+		h.H2(g.Text(heading+" "),
+			h.Small(g.If(len(all) > 0, g.Text("rank and ")), g.Text("views at the last slot of each, "), zone())),
 		table(heading, heads, g.Map(days[:min(most, len(days))], func(d day) g.Node {
 			return h.Tr(h.Td(moment(d.at, dayAndTime)), g.Map(all, func(r ingest.Region) g.Node {
 				if d.ranks[r] == 0 {

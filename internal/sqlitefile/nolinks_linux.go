@@ -10,7 +10,8 @@ import (
 
 func init() { systemCalls["open"] = &systemCall{ours: pointer(&openNoLink)} }
 
-// openNoLink is SQLite's open, which follows a link in the name of a directory: no link is in the name that it has found.
+// openNoLink is SQLite's open, which follows a link in the name of a directory: no link is in the name that it has
+// found.
 var openNoLink = func(tls *libc.TLS, file uintptr, flags, mode int32) int32 {
 	name := libc.GoString(file)
 	if !isOurs(name) {
@@ -22,7 +23,8 @@ var openNoLink = func(tls *libc.TLS, file uintptr, flags, mode int32) int32 {
 		how.Mode = uint64(uint32(mode))
 	}
 	fd, err := unix.Openat2(unix.AT_FDCWD, name, &how)
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // Linux before 5.6, or a container that forbids new calls
+	// Linux before 5.6, or a container that forbids new calls
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
 		fd, err = unix.Open(name, int(flags)|unix.O_NOFOLLOW, uint32(mode))
 	}
 	if err == nil {

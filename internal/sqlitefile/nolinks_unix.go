@@ -61,7 +61,8 @@ func init() { systemCalls["readlink"] = &systemCall{ours: pointer(&readNoLink)} 
 var readNoLink = func(tls *libc.TLS, path, to uintptr, size sqlite3.Tsize_t) sqlite3.Tssize_t {
 	if name := libc.GoString(path); !isOurs(name) {
 		own := &systemCalls["readlink"].sqlites
-		return function[func(tls *libc.TLS, path, to uintptr, size sqlite3.Tsize_t) sqlite3.Tssize_t](own)(tls, path, to, size)
+		return function[func(tls *libc.TLS, path, to uintptr, size sqlite3.Tsize_t) sqlite3.Tssize_t](
+			own)(tls, path, to, size)
 	}
 	fail(tls, syscall.ELOOP)
 	return -1

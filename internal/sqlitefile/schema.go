@@ -51,7 +51,8 @@ func (s Schema) Upgrade(ctx context.Context, tx Executer, have int) error {
 // version before the newest only triggers are known to be foreign: none has any.
 func (s Schema) Foreign(ctx context.Context, q Querier, have int) (object string, err error) {
 	if have < s.Version() {
-		err = q.QueryRowContext(ctx, `SELECT coalesce(min('trigger ' || name), '') FROM sqlite_schema WHERE type = 'trigger'`).Scan(&object)
+		err = q.QueryRowContext(ctx,
+			`SELECT coalesce(min('trigger ' || name), '') FROM sqlite_schema WHERE type = 'trigger'`).Scan(&object)
 		return object, err
 	}
 	known, err := s.objects(ctx)
@@ -69,12 +70,14 @@ func (s Schema) Foreign(ctx context.Context, q Querier, have int) (object string
 	return object, err
 }
 
-// altered reports whether a table's text may differ because steps have changed it: SQLite edits the text in its own way.
+// altered reports whether a table's text may differ because steps have changed it: SQLite edits the text in its own
+// way.
 func (s Schema) altered(text string) bool {
 	return len(s.Steps) > 0 && strings.HasPrefix(text, "CREATE TABLE ")
 }
 
-const selectObjects = `SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\_stat%' ESCAPE '\'`
+const selectObjects = `SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema
+	WHERE name NOT LIKE 'sqlite\_stat%' ESCAPE '\'`
 
 // objects returns the texts of everything that Tables makes, by its type and name.
 func (s Schema) objects(ctx context.Context) (known map[string]string, err error) {

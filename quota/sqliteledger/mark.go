@@ -58,7 +58,8 @@ func markBeside(path string) mark {
 
 // writeMark writes the mark. If that fails, an older copy may go unnoticed.
 func (q *queue) writeMark(m mark) {
-	_ = binary.Write(io.NewOffsetWriter(q.lock, markAt), binary.BigEndian, []int64{m.writes, m.restored, m.size, m.changed})
+	_ = binary.Write(io.NewOffsetWriter(q.lock, markAt), binary.BigEndian,
+		[]int64{m.writes, m.restored, m.size, m.changed})
 }
 
 // ErrMoved means that the file was deleted, replaced, or written by another program while it was open. Further writes
@@ -158,7 +159,8 @@ func (t *transaction) checkWhole() error {
 		err = t.row(sqlGaps, nil, &gaps)
 	}
 	if err == nil && (damage != "ok" || gaps > 0) {
-		err = &DamagedError{t.ledger.path, errors.New("another program has written into it, and some acknowledged operations are missing")}
+		err = &DamagedError{t.ledger.path,
+			errors.New("another program has written into it, and some acknowledged operations are missing")}
 	}
 	return err
 }

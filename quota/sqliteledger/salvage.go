@@ -55,7 +55,8 @@ func Replace(ctx context.Context, path, from string, fill func(l *Ledger, lost s
 	if err := sqlitefile.Publish(draft, path); err != nil {
 		return err
 	}
-	if err := os.Truncate(sqlitefile.LockPath(path), 0); err != nil && !errors.Is(err, fs.ErrNotExist) { // the lost file's mark
+	// the lost file's mark
+	if err := os.Truncate(sqlitefile.LockPath(path), 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -63,7 +64,8 @@ func Replace(ctx context.Context, path, from string, fill func(l *Ledger, lost s
 
 // salvaged are the tables that are read of a damaged file, each with the key that orders it.
 var salvaged = [][2]string{
-	{"accounts", "id"}, {"pools", "id"}, {"spenders", "id"}, {"entries", "pool, at, number"}, {"operations", "id"}, {"journals", "account"}, {"zones", "account"},
+	{"accounts", "id"}, {"pools", "id"}, {"spenders", "id"}, {"entries", "pool, at, number"},
+	{"operations", "id"}, {"journals", "account"}, {"zones", "account"},
 }
 
 // salvage copies the readable rows of another file into this new one, and says why some are missing; "" if none is.
@@ -131,7 +133,8 @@ func (l *Ledger) openDamaged(ctx context.Context, from string) (*sql.DB, error) 
 			return nil, err
 		}
 		tables := 0
-		err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name IN ('accounts', 'pools', 'spenders', 'entries', 'operations', 'journals')`).Scan(&tables)
+		err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema
+			WHERE name IN ('accounts', 'pools', 'spenders', 'entries', 'operations', 'journals')`).Scan(&tables)
 		if err == nil && tables == len(salvaged) || size == sqlitefile.PageSize {
 			break
 		}
@@ -142,7 +145,8 @@ func (l *Ledger) openDamaged(ctx context.Context, from string) (*sql.DB, error) 
 
 // copyTable copies the rows of a table from both ends towards the unreadable part, counts them, and reports whether
 // it read the whole table.
-func (t *transaction) copyTable(ctx context.Context, from *sql.DB, table, key string) (rows int64, whole bool, err error) {
+func (t *transaction) copyTable(ctx context.Context, from *sql.DB,
+	table, key string) (rows int64, whole bool, err error) {
 	query := "SELECT * FROM " + table + " ORDER BY " + key
 	if rows, whole, err = t.copyRows(ctx, from, table, query); whole || err != nil {
 		return rows, whole, err
@@ -152,7 +156,8 @@ func (t *transaction) copyTable(ctx context.Context, from *sql.DB, table, key st
 }
 
 // copyRows copies the rows of a query up to one that cannot be read. An error is one of this file, or of ctx.
-func (t *transaction) copyRows(ctx context.Context, from *sql.DB, table, query string) (n int64, whole bool, err error) {
+func (t *transaction) copyRows(ctx context.Context, from *sql.DB,
+	table, query string) (n int64, whole bool, err error) {
 	rows, err := from.QueryContext(ctx, query)
 	if err != nil {
 		return 0, false, ctx.Err()
@@ -166,7 +171,8 @@ func (t *transaction) copyRows(ctx context.Context, from *sql.DB, table, query s
 	for i := range values {
 		into[i] = &values[i]
 	}
-	insert := fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (?%s)", table, strings.Join(columns, ", "), strings.Repeat(", ?", len(columns)-1))
+	insert := fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (?%s)", table, strings.Join(columns, ", "),
+		strings.Repeat(", ?", len(columns)-1))
 	for ; rows.Next(); n++ {
 		if err := rows.Scan(into...); err != nil {
 			return n, false, ctx.Err()
@@ -191,7 +197,8 @@ func (t *transaction) nameSpenders() error {
 // closeGaps enters amounts that the log's running totals show and its entries lack, at the time of the following
 // entry, and returns the number of gaps. Sums begin anew with the oldest entry.
 func (t *transaction) closeGaps() (gaps int, err error) {
-	names, err := list(t, `SELECT name FROM accounts`, nil, func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
+	names, err := list(t, `SELECT name FROM accounts`, nil,
+		func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
 	if err != nil {
 		return 0, err
 	}
@@ -204,7 +211,8 @@ func (t *transaction) closeGaps() (gaps int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		lacks, err := list(t, sqlGapsOf, []any{acc.id}, func(r *sql.Rows) (g gap, err error) { return g, r.Scan(&g.pool, &g.at, &g.amount) })
+		lacks, err := list(t, sqlGapsOf, []any{acc.id},
+			func(r *sql.Rows) (g gap, err error) { return g, r.Scan(&g.pool, &g.at, &g.amount) })
 		if err != nil || len(lacks) == 0 {
 			return gaps, err
 		}
@@ -215,7 +223,8 @@ func (t *transaction) closeGaps() (gaps int, err error) {
 			return 0, err
 		}
 		for _, g := range lacks {
-			row := sharedledger.Row{Who: sharedledger.Unattributed, Amounts: quota.Cost{g.pool: g.amount}, At: protocol.Time(g.at)}
+			row := sharedledger.Row{Who: sharedledger.Unattributed, Amounts: quota.Cost{g.pool: g.amount},
+				At: protocol.Time(g.at)}
 			if err := t.enter(acc, quota.Ask{Account: name}, row, row.At); err != nil {
 				return 0, err
 			}

@@ -116,7 +116,8 @@ func cutPiece(s string) (piece string, runes int, letter bool) {
 	}
 	size = 0
 	for i, r := range s {
-		if i > 0 && strip(r) >= 0 && norm.NFKD.PropertiesString(s[i:]).BoundaryBefore() && norm.NFKC.PropertiesString(s[i:]).BoundaryBefore() {
+		if i > 0 && strip(r) >= 0 && norm.NFKD.PropertiesString(s[i:]).BoundaryBefore() &&
+			norm.NFKC.PropertiesString(s[i:]).BoundaryBefore() {
 			break
 		}
 		runes++

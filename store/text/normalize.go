@@ -101,8 +101,10 @@ func kindOf(r rune) kind {
 		r == 0x166D: // ᙭, a symbol to Go, punctuation to the tokenizer
 		return between
 	case r == 'ー', r == 0x3099, r == 0x309A, // the sound marks of both kana
-		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) && unicode.IsLetter(r),
-		unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) && unicode.In(r, unicode.L, unicode.Mn, unicode.Mc):
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) &&
+			unicode.IsLetter(r),
+		unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) &&
+			unicode.In(r, unicode.L, unicode.Mn, unicode.Mc):
 		return ideo
 	case unicode.In(r, unicode.L, unicode.N, unicode.Mn, unicode.Mc):
 		return letter
@@ -159,7 +161,8 @@ const lastKnown = 0x94E
 // Arabic, and Devanagari without the nukta.
 var foldedLetters = sync.OnceValue(func() *[lastKnown]string {
 	var known [lastKnown]string
-	for _, span := range [][2]rune{{0, 0x7F}, {0xC0, 0x24F}, {0x400, 0x481}, {0x621, 0x63A}, {0x641, 0x64A}, {0x901, 0x93B}, {0x93D, lastKnown - 1}} {
+	for _, span := range [][2]rune{{0, 0x7F}, {0xC0, 0x24F}, {0x400, 0x481}, {0x621, 0x63A},
+		{0x641, 0x64A}, {0x901, 0x93B}, {0x93D, lastKnown - 1}} {
 		for r := span[0]; r <= span[1]; r++ {
 			known[r] = foldAny(string(r))
 		}

@@ -40,7 +40,8 @@ type clause struct {
 func Parse(query string) Query {
 	var out Query
 	tokens := 0
-	for rest := strings.TrimSpace(query[:min(len(query), MaxBytes)]); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
+	for rest := strings.TrimSpace(query[:min(len(query), MaxBytes)]); rest != ""; rest = strings.TrimLeftFunc(
+		rest, unicode.IsSpace) {
 		var c clause
 		if c.not = rest[0] == '-' && len(rest) > 1; c.not {
 			rest = rest[1:]
