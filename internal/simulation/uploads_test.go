@@ -358,7 +358,7 @@ func TestLongAWeekOfFortyChannels(t *testing.T) {
 		if errors.Is(err, faulty.ErrAbsent) {
 			t.Skipf("postgres: %v", err)
 		}
-		weekOfFortyChannels(t, 10_000, 2, func(o store.Options) *store.Store {
+		weekOfFortyChannels(t, 10_000, 1, func(o store.Options) *store.Store {
 			s, err := pgstore.Open(t.Context(), postgres.URL()+"&search_path=week"+fmt.Sprint(o.Now().UnixNano()), o)
 			if err != nil {
 				t.Fatal(err)
@@ -369,12 +369,15 @@ func TestLongAWeekOfFortyChannels(t *testing.T) {
 }
 
 func weekOfFortyChannels(t *testing.T, limit int64, days int, open func(store.Options) *store.Store) {
+	t.Parallel()
 	var perDay []int
 	for i := range 40 {
 		perDay = append(perDay, []int{0, 1, 2, 8}[i%4])
 	}
 	o := observe(t, perDay, limit, open)
-	o.step = 15 * time.Minute
+	if o.step = 15 * time.Minute; limit < 10_000 { // each series is hours apart
+		o.step = 30 * time.Minute
+	}
 	channels := uploadsJob(o.up, 40)
 	bands := ingest.Job{Name: "bands", Kind: ingest.KindSearch, Every: time.Hour, Pages: 1}
 	for i := range 30 {
@@ -387,7 +390,7 @@ func weekOfFortyChannels(t *testing.T, limit int64, days int, open func(store.Op
 			mine.Videos = append(mine.Videos, u.ID)
 		}
 	}
-	chart := ingest.Job{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: 4}
+	chart := ingest.Job{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: 2}
 	o.schedule(chart, channels, bands, mine)
 	price, err := o.plan.DayPrice(o.start)
 	if err != nil {
@@ -407,7 +410,7 @@ func weekOfFortyChannels(t *testing.T, limit int64, days int, open func(store.Op
 	alone := observe(t, []int{0}, limit, nil)
 	alone.step = o.step
 	alone.schedule(chart)
-	alone.until(min(length, 48*time.Hour))
+	alone.until(24 * time.Hour)
 	used, charged := o.up.Ledger(), int64(0)
 	for _, units := range o.units {
 		charged += units
@@ -423,7 +426,7 @@ func weekOfFortyChannels(t *testing.T, limit int64, days int, open func(store.Op
 	}
 	within(t, "counts", said(3, price.Jobs[3].Cost, "batch_stats"), used.Units["batch_stats"])
 	interval := time.Hour
-	if limit == 10_000 {
+	if days == 7 && limit == 10_000 { // the first day's slots weigh too much in less
 		perDay := 0
 		for _, n := range []int{0, 1, 2, 8} {
 			perDay += 10 * n
@@ -431,10 +434,11 @@ func weekOfFortyChannels(t *testing.T, limit int64, days int, open func(store.Op
 		first := int64(price.Jobs[1].Once(50))
 		within(t, "the channels", said(1, price.Jobs[1].Expected(perDay), "units")+first, o.units["creators"])
 		within(t, "charts", said(0, price.Jobs[0].Cost, "units"), o.units["chart"])
-		if o.age() > alone.age()*105/100 {
-			t.Errorf("charts are %v old on average, and alone %v", o.age(), alone.age())
-		}
-	} else {
+	}
+	if limit == 10_000 && o.age() > alone.age()*105/100 {
+		t.Errorf("charts are %v old on average, and alone %v", o.age(), alone.age())
+	}
+	if limit < 10_000 {
 		interval = o.longest
 	}
 	uploads := 0
