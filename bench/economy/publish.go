@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/bench/report"
@@ -36,6 +39,9 @@ func publish(runs []simulated, days int, seed uint64) error {
 		"cron scripts that fetch every half hour and count nothing, with and without retries; eight regions, four pages of one unit each. Under the default table, split-2026-06, searches have a pool of their own and a backfill takes less from the charts. The upstream is the stand-in, which counts " +
 		"for itself; the clock is the world's."}
 	r.Machine(fmt.Sprintf("costs by table %s, where searches draw from the pool of the charts, seed %d, %d days from %s, which include a day of 25 hours", table, seed, days, start.Format(time.DateOnly)))
+	if left := leftOut(runs); left != "" {
+		r.Say("This run leaves out these workers, by world, trouble and name: %s.", left)
+	}
 	goals(r, runs, days)
 	if err := entries(r, find(runs, 10_000, clean, "ours"), find(runs, halfUnits, clean, "ours"), days, seed); err != nil {
 		return err
@@ -60,6 +66,17 @@ func publish(runs []simulated, days int, seed uint64) error {
 		return err
 	}
 	return draw(runs, picture)
+}
+
+// leftOut names the workers of the whole table that were not simulated.
+func leftOut(runs []simulated) string {
+	var names []string
+	for _, s := range all(regexp.MustCompile("")) {
+		if !slices.ContainsFunc(runs, func(run simulated) bool { return run.String() == s.String() }) {
+			names = append(names, s.String())
+		}
+	}
+	return strings.Join(names, "; ")
 }
 
 // find returns a worker's performance in a world, nil if it was not measured.
