@@ -130,20 +130,59 @@ func TestOtherProgramsReadTheStore(t *testing.T) {
 	}
 }
 
-// The nginx of the documents, before a site that knows nothing of limits.
+// limitedSite starts serve with limits for the clients of a site that knows nothing of limits, and the site.
+func limitedSite(t *testing.T) (*served, string) {
+	t.Helper()
+	standIn(t, youtubesim.Options{Seed: 5})
+	configured(t, "jobs: [{name: chart, kind: chart, every: 720h}]\napi: {limits: {1h: 10}, routes: [{name: search, match: GET /search, cost: 4}], callers: [127.0.0.1]}\n")
+	d := startServe(t)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, "site ", r.URL.Path) }))
+	t.Cleanup(site.Close)
+	return d, site.URL
+}
+
+// wantLimited asks a site behind a proxy with ten units for each client; fields reports whether admitted requests show
+// the rest.
+func wantLimited(t *testing.T, fields bool, send func(r *http.Request, from string) (*http.Response, error)) {
+	t.Helper()
+	ask := func(method, target, from string) (*http.Response, string) {
+		t.Helper()
+		r, err := http.NewRequest(method, "http://site"+target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := send(r, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		text, _ := io.ReadAll(resp.Body)
+		return resp, string(text)
+	}
+	for i, c := range []struct {
+		method, target string
+		want           int
+	}{{"GET", "/search?q=a", 200}, {"GET", "/search", 200}, {"GET", "/search", 429}, {"POST", "/search", 200}, {"GET", "/other", 200}, {"GET", "/", 429}} {
+		resp, text := ask(c.method, c.target, "127.0.0.7")
+		if resp.StatusCode != c.want || c.want == 200 && (text != "site "+strings.TrimSuffix(c.target, "?q=a") || fields && resp.Header.Get("RateLimit") == "") || (resp.Header.Get("Retry-After") != "") != (c.want == 429) {
+			t.Errorf("request %d: %d %q %v", i+1, resp.StatusCode, text, resp.Header)
+		}
+	}
+	if resp, _ := ask("GET", "/", "127.0.0.8"); resp.StatusCode != 200 {
+		t.Errorf("another client gets %d", resp.StatusCode)
+	}
+}
+
+// TestLongLimitsBehindNginx runs the nginx of the documents.
 func TestLongLimitsBehindNginx(t *testing.T) {
 	path, err := exec.LookPath("nginx")
 	if err != nil {
 		t.Skip("nginx: not installed")
 	}
-	standIn(t, youtubesim.Options{Seed: 5})
-	configured(t, "jobs: [{name: chart, kind: chart, every: 720h}]\napi: {limits: {1h: 10}, routes: [{name: search, match: GET /search, cost: 4}], callers: [127.0.0.1]}\n")
-	d := startServe(t)
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, "site ", r.URL.Path) }))
-	defer site.Close()
+	d, site := limitedSite(t)
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "nginx.sock")
-	conf := strings.NewReplacer("http://127.0.0.1:8080/", d.url, "http://127.0.0.1:3000", site.URL, "$remote_addr", "$http_x_test_address").Replace(documented(t, "limits.md", "nginx"))
+	conf := strings.NewReplacer("http://127.0.0.1:8080/", d.url, "http://127.0.0.1:3000", site, "$remote_addr", "$http_x_test_address").Replace(documented(t, "limits.md", "nginx"))
 	conf = "daemon off; master_process off; pid " + dir + "/pid; error_log stderr;\nevents {}\nhttp { access_log off;\n" +
 		"client_body_temp_path " + dir + "/a; proxy_temp_path " + dir + "/b; fastcgi_temp_path " + dir + "/c; uwsgi_temp_path " + dir + "/d; scgi_temp_path " + dir + "/e;\n" +
 		"server { listen unix:" + socket + ";\n" + conf + "} }\n"
@@ -154,32 +193,48 @@ func TestLongLimitsBehindNginx(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}}}
-	send := func(method, target, from string) (*http.Response, string) {
-		t.Helper()
-		r, err := http.NewRequest(method, "http://site"+target, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("X-Test-Address", from)
-		resp, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = resp.Body.Close() }()
-		text, _ := io.ReadAll(resp.Body)
-		return resp, string(text)
-	}
 	nginx.until("it listens", func() bool { _, err := os.Stat(socket); return err == nil })
-	for i, c := range []struct {
-		method, target string
-		want           int
-	}{{"GET", "/search?q=a", 200}, {"GET", "/search", 200}, {"GET", "/search", 429}, {"POST", "/search", 200}, {"GET", "/other", 200}, {"GET", "/", 429}} {
-		resp, text := send(c.method, c.target, "198.51.100.7")
-		if resp.StatusCode != c.want || c.want == 200 && (text != "site "+strings.TrimSuffix(c.target, "?q=a") || resp.Header.Get("RateLimit") == "") || (resp.Header.Get("Retry-After") != "") != (c.want == 429) {
-			t.Errorf("request %d: %d %q %v", i+1, resp.StatusCode, text, resp.Header)
+	wantLimited(t, true, func(r *http.Request, from string) (*http.Response, error) {
+		r.Header.Set("X-Test-Address", from)
+		return client.Do(r)
+	})
+}
+
+// TestLongLimitsBehindCaddy runs the Caddy of the documents. Each client has an address of its own, and forges another.
+func TestLongLimitsBehindCaddy(t *testing.T) {
+	path, err := exec.LookPath("caddy")
+	if err != nil {
+		t.Skip("caddy: not installed")
+	}
+	d, site := limitedSite(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, addr := t.TempDir(), l.Addr().String()
+	_ = l.Close()
+	conf := strings.NewReplacer("127.0.0.1:8080", strings.Trim(d.url, "htp:/"), "127.0.0.1:3000", strings.TrimPrefix(site, "http://")).Replace(documented(t, "limits.md", "caddy"))
+	conf = "{\nadmin off\n}\nhttp://:" + addr[strings.LastIndex(addr, ":")+1:] + " {\nbind 127.0.0.1\n" + conf + "}\n"
+	if err := os.WriteFile(dir+"/Caddyfile", []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "run", "--adapter", "caddyfile", "--config", dir+"/Caddyfile")
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir)
+	caddy := startCommand(t, cmd)
+	dial := func(ctx context.Context, from string) (net.Conn, error) {
+		return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(ctx, "tcp", addr)
+	}
+	caddy.until("it listens", func() bool {
+		conn, err := dial(t.Context(), "127.0.0.1")
+		if err == nil {
+			_ = conn.Close()
 		}
-	}
-	if resp, _ := send("GET", "/", "198.51.100.8"); resp.StatusCode != 200 {
-		t.Errorf("another client gets %d", resp.StatusCode)
-	}
+		return err == nil
+	})
+	wantLimited(t, false, func(r *http.Request, from string) (*http.Response, error) {
+		r.Header.Set("X-Forwarded-For", "203.0.113.9")
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, from) }}}
+		return client.Do(r)
+	})
 }

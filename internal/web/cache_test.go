@@ -5,16 +5,19 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
@@ -85,6 +88,44 @@ func TestAPageIsMadeOnceForAllWhoAsk(t *testing.T) {
 	if status := ask(h, "GET", "/status"); status.Header.Get("Cache-Control") != "no-store" || status.Header.Get("ETag") != "" {
 		t.Errorf("the status page, which reloads itself, is kept: %v", status.Header)
 	}
+}
+
+// TestAPageKnowsTheFetchThatEnded: a second after it at most, though the page was made before it.
+func TestAPageKnowsTheFetchThatEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, _ := paged()
+		site.Pages.Fresh = site.Status.Regions
+		docs := &report.Documents{
+			Regions: func(context.Context) (report.RegionsDocument, error) {
+				return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "DE", Name: "Germany"}}}, nil
+			},
+			Chart: func(context.Context, string, url.Values) (report.MovesDocument, error) {
+				return report.MovesDocument{ChartDocument: report.ChartDocument{Region: "DE", Job: "chart", Slot: noon}}, nil
+			},
+		}
+		site.Pages.Documents = func() (*report.Documents, error) { return docs, nil }
+		old := true
+		amend(site, func(_ context.Context, f *standing.Facts) {
+			slot := f.Latest.Done[de]
+			if slot.DueAt, slot.FetchedAt = noon.Add(-4*time.Hour), noon.Add(-4*time.Hour); !old {
+				slot.DueAt, slot.FetchedAt = noon.Add(-time.Minute), noon.Add(-time.Minute)
+			}
+			f.Latest.Done, f.Latest.Ended = maps.Clone(f.Latest.Done), maps.Clone(f.Latest.Ended)
+			f.Latest.Done[de], f.Latest.Ended[de] = slot, slot
+		})
+		site.Status.Facts = func(ctx context.Context) standing.Facts { return site.Standing(ctx).Facts }
+		h := site.Handler()
+		ask(h, "GET", "/readyz") // the store is read now, and the state for the pages just before the fetch
+		time.Sleep(900 * time.Millisecond)
+		if page := body(t, ask(h, "GET", "/charts/DE")); !strings.Contains(page, "Germany, stale") {
+			t.Fatalf("a chart four hours old is not stale:\n%s", page)
+		}
+		old = false
+		time.Sleep(200 * time.Millisecond)
+		if page := body(t, ask(h, "GET", "/charts/DE")); strings.Contains(page, "Germany, stale") {
+			t.Errorf("0.2 s after the fetch:\n%s", page)
+		}
+	})
 }
 
 // hungUp is the connection of a client that does not wait for its answer.
