@@ -51,7 +51,7 @@ const maxQuery = 2 << 10
 
 // handler serves everything under /v1/. quota returns the report.
 func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error)) http.Handler {
-	a.cache = newCache()
+	a.cache = newCache(freshFor)
 	mux := http.NewServeMux()
 	for path, read := range map[string]func(context.Context, *report.Documents, *http.Request, url.Values) (any, error){
 		"/v1/search": a.readSearch, "/v1/charts/{region}": a.readChart, "/v1/videos/{id}": readVideo,

@@ -21,7 +21,8 @@ import (
 
 // How long and how much the API and the pages cache: data changes every few minutes, and requests repeat.
 const (
-	freshFor   = 10 * time.Second // also the max-age of Cache-Control
+	freshFor   = 10 * time.Second // an answer of the API; also the max-age of Cache-Control
+	pageFor    = time.Second      // a page, which says whether its chart is late
 	maxCached  = 32 << 20         // bytes, of the API and of the pages each
 	atLeast    = 1 << 10          // the least that any answer counts, in bytes
 	maxMaking  = 8                // answers being made at once
@@ -29,14 +30,15 @@ const (
 	gzipFrom   = 1 << 10          // bytes; gzip is not worth it for fewer
 )
 
-// cache keeps answers for freshFor. Requests for an answer that is being made wait for it.
+// cache keeps answers for a while. Requests for an answer that is being made wait for it.
 type cache struct {
 	answers recent.Answers[*document]
+	keep    time.Duration
 	making  chan struct{} // its capacity is how many answers are made at once
 }
 
-func newCache() *cache {
-	return &cache{answers: recent.Answers[*document]{Room: maxCached}, making: make(chan struct{}, maxMaking)}
+func newCache(keep time.Duration) *cache {
+	return &cache{answers: recent.Answers[*document]{Room: maxCached}, keep: keep, making: make(chan struct{}, maxMaking)}
 }
 
 // get returns the answer for a key, and makes it if none is kept. Many requests may wait for an answer, so it is made
@@ -57,7 +59,7 @@ func (c *cache) get(ctx context.Context, key string, read func(context.Context) 
 		}
 		sum := sha256.Sum256(doc.body)
 		doc.header.Set("ETag", `W/"`+base64.RawURLEncoding.EncodeToString(sum[:12])+`"`)
-		return recent.Answer[*document]{Is: doc, Weight: atLeast + len(key) + len(doc.body), Until: time.Now().Add(freshFor)}
+		return recent.Answer[*document]{Is: doc, Weight: atLeast + len(key) + len(doc.body), Until: time.Now().Add(c.keep)}
 	})
 	return doc
 }

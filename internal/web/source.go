@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -64,8 +63,7 @@ type Status struct {
 
 	Limits *httplimit.Limiter // of the API's clients; nil: there are no limits
 
-	overviews recent.Answers[overview] // by edition
-	edition   atomic.Value             // a string: the newest
+	overviews recent.Answers[overview]
 	detailed  recent.Answers[details]
 }
 
@@ -77,22 +75,19 @@ func (s *Status) overview(ctx context.Context) overview {
 			Situation: report.Situation{Standing: standing.At(standing.Facts{Now: s.Now(), LedgerErr: err, StoreErr: err})}}}
 	}
 	if err := ctx.Err(); err != nil {
-		last, _ := s.edition.Load().(string)
-		if kept, ok := s.overviews.Kept(last); ok {
+		if kept, ok := s.overviews.Kept(""); ok {
 			return kept
 		}
 		return unknown(err)
 	}
-	source, err := s.Source()
-	if err != nil {
-		return unknown(err)
-	}
-	read := edition(s.Facts(ctx).Latest) // a page made after a fetch shows no state from before it
-	s.edition.Store(read)
-	o, _ := s.overviews.Get(read, func() recent.Answer[overview] {
+	o, _ := s.overviews.Get("", func() recent.Answer[overview] {
+		source, err := s.Source()
+		if err != nil {
+			return recent.Answer[overview]{Is: unknown(err)}
+		}
 		ctx, cancel := shared(ctx)
 		defer cancel()
-		return recent.Answer[overview]{Is: s.readOverview(ctx, source), Weight: 1, Until: time.Now().Add(readFor)}
+		return recent.Answer[overview]{Is: s.readOverview(ctx, source), Until: time.Now().Add(readFor)}
 	})
 	return o
 }

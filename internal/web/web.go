@@ -65,7 +65,7 @@ func (s *Site) handler(all bool) http.Handler {
 		mux.HandleFunc("GET /metrics", s.Status.metrics)
 	}
 	if all && s.Pages != nil {
-		kept := newCache()
+		kept := newCache(pageFor)
 		shown := func(page http.Handler) http.Handler { return s.API.limited(s.cached(kept, page)) }
 		if s.Status != nil {
 			mux.Handle("GET /status", s.API.limited(http.HandlerFunc(s.statusPage)))
@@ -113,14 +113,14 @@ func (s *Site) handler(all bool) http.Handler {
 	})))
 }
 
-// cached answers with pages that are kept until the next fetch.
+// cached answers with pages that are kept.
 func (s *Site) cached(kept *cache, page http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if wantsJSON(r) || r.Method != http.MethodGet && r.Method != http.MethodHead {
 			page.ServeHTTP(w, r)
 			return
 		}
-		doc := kept.get(r.Context(), keyOf(r, r.URL.RawQuery)+" "+edition(s.read(r.Context()).Latest),
+		doc := kept.get(r.Context(), keyOf(r, r.URL.RawQuery),
 			func(ctx context.Context) *document { return recorded(page, r.WithContext(ctx)) })
 		if doc.err != nil {
 			s.Pages.Fail(w, r, pages.Page{Code: http.StatusServiceUnavailable, Title: "This page cannot be made right now"},
