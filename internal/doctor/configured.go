@@ -86,7 +86,7 @@ func checkSchedule(_ context.Context, d *Doctor) Finding {
 	return okf("%s", strings.Join(lines, "; "))
 }
 
-func checkKey(_ context.Context, d *Doctor) Finding {
+func checkKey(ctx context.Context, d *Doctor) Finding {
 	key, err := d.Config.Key()
 	switch {
 	case err != nil:
@@ -97,6 +97,9 @@ func checkKey(_ context.Context, d *Doctor) Finding {
 		return okf("none, and the stand-in upstream wants none")
 	case !d.Keyed:
 		return okf("none, and %s wants none", d.Config.Upstream)
+	}
+	if s, err := storeSummary(ctx, d); err == nil && d.onlyTried(*s) {
+		return okf("none, and the data of a stand-in want none")
 	}
 	return fail(BadKey, "none: --key-file, credential "+config.Credential+
 		", INGEST_KEY_FILE, INGEST_KEY and key_file: name no key",

@@ -94,7 +94,9 @@ func (d *Doctor) storeGone(ctx context.Context, name string) *audit.StoreGone {
 func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
 	text := fmt.Sprintf("version %d, data of %s, %s", s.Version, cmp.Or(s.Upstream, "not yet"),
 		term.Plural(int(s.Videos), "video"))
-	if want, err := d.Upstream(ctx); err == nil && s.Upstream != "" && s.Upstream != want {
+	if d.onlyTried(s) {
+		text += ", of ingest demo or another stand-in: with a key give another --data"
+	} else if want, err := d.Upstream(ctx); err == nil && s.Upstream != "" && s.Upstream != want {
 		return fail(BadConfig, text+"; it takes none of "+want,
 			"give another --data for that upstream, or the --upstream-url that this data is from")
 	}
@@ -102,6 +104,12 @@ func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
 		return warn(text+"; no slot is done yet"+d.lastBackup(), "ingest run fetches the due slots")
 	}
 	return okf("%s; newest slot done %s ago%s", text, term.Ago(max(d.now().Sub(s.DoneAt), 0)), d.lastBackup())
+}
+
+// onlyTried reports whether a person without a key looks at the data of a stand-in on this machine: nothing is wrong.
+func (d *Doctor) onlyTried(s store.Summary) bool {
+	key, err := d.Config.Key()
+	return err == nil && key.IsZero() && !d.StandIn && s.Upstream == "localhost"
 }
 
 // lastBackup is the age of ingest backup's newest copy, in words; "" for a PostgreSQL, which has its own backups.
