@@ -65,6 +65,8 @@ func openCharts(dir, day string) (*recorded, error) {
 	switch {
 	case first == "":
 		return nil, fmt.Errorf("charts in %s: no file has a row", dir)
+	case !found && day == "":
+		return nil, fmt.Errorf("charts in %s: choose a day (--day) from %s to %s", dir, first, last)
 	case !found:
 		return nil, fmt.Errorf("charts in %s have no day %q: the first is %s, the last %s", dir, day, first, last)
 	}

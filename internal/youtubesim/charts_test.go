@@ -164,6 +164,11 @@ func TestBadChartsAreNamedByFileAndLine(t *testing.T) {
 	if _, err := youtubesim.New(youtubesim.Options{ChartsDir: dir, Day: "2026-02-14"}); err == nil || !strings.Contains(err.Error(), "two files") {
 		t.Errorf("error %v, want two files", err)
 	}
+	dir = t.TempDir()
+	write(t, dir, "US.csv", header+good)
+	if _, err := youtubesim.New(youtubesim.Options{ChartsDir: dir}); err == nil || !strings.Contains(err.Error(), "choose a day (--day) from 2026-02-14 to 2026-02-14") {
+		t.Errorf("without a day: error %v", err)
+	}
 	if _, err := youtubesim.New(youtubesim.Options{ChartsDir: filepath.Join(dir, "none"), Day: "2026-02-14"}); err == nil {
 		t.Error("a directory that is not there was accepted")
 	}
