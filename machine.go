@@ -16,8 +16,8 @@ type ClockApart struct {
 // ErrClock means that this machine's clock is wrong, as another that can be trusted says. A *ClockApart is one, too.
 var ErrClock = errors.New("this machine's clock is wrong")
 
-// ErrNoWrites means that the database that machines share answers, and takes no writes: it is a standby, or was set to be
-// read only.
+// ErrNoWrites means that the database that machines share answers, and takes no writes: it is a standby, or was set to
+// be read only.
 var ErrNoWrites = errors.New("the store takes no writes")
 
 // ErrStoreSilent means that the store's database cannot be reached now.

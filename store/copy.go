@@ -13,8 +13,9 @@ import (
 
 // CopyOptions are optional; the zero value is ready to use.
 type CopyOptions struct {
-	Step     int                                 // rows written per step; 0: 1,000
-	Progress func(table string, done, total int) // called after each step with the rows copied of a table, or the videos indexed
+	Step int // rows written per step; 0: 1,000
+	// called after each step with the rows copied of a table, or the videos indexed
+	Progress func(table string, done, total int)
 }
 
 // Copied is the result of a copy.
@@ -158,7 +159,8 @@ func justRead([][]any, int64) error { return nil }
 
 // sum reads a table of a store in steps. It calls visit with each step's rows, in the form that the target can store,
 // and with the number of rows read so far.
-func (c *copier) sum(ctx context.Context, t copyTable, d *database, q querier, visit func(rows [][]any, done int64) error) (sum tableSum, err error) {
+func (c *copier) sum(ctx context.Context, t copyTable, d *database, q querier,
+	visit func(rows [][]any, done int64) error) (sum tableSum, err error) {
 	for after := []any(nil); ; {
 		rows, err := t.read(ctx, q, after, c.o.Step)
 		if err != nil || len(rows) == 0 {
@@ -213,15 +215,18 @@ func (c *copier) compare(ctx context.Context, tx *txn) error {
 			return err
 		}
 		if have.Rows != want.Rows {
-			return fmt.Errorf("table %s has %d rows, and its copy in %s %d: %w", t.name, want.Rows, c.to.path, have.Rows, errDiffers)
+			return fmt.Errorf("table %s has %d rows, and its copy in %s %d: %w", t.name, want.Rows,
+				c.to.path, have.Rows, errDiffers)
 		}
 		if have != want {
 			return fmt.Errorf("table %s has the hash %s, and its copy in %s %s: %w", t.name, want, c.to.path, have, errDiffers)
 		}
-		c.result.Tables = append(c.result.Tables, ingest.CopiedTable{Table: t.name, Rows: int(have.Rows), Hash: have.String()})
+		c.result.Tables = append(c.result.Tables,
+			ingest.CopiedTable{Table: t.name, Rows: int(have.Rows), Hash: have.String()})
 	}
 	var videos, indexed int
-	if err := tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT count(*) FROM video_text)`).Scan(&videos, &indexed); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT count(*) FROM video_text)`).
+		Scan(&videos, &indexed); err != nil {
 		return err
 	}
 	if videos != indexed {

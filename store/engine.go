@@ -28,8 +28,10 @@ type Engine struct {
 	Explain func(err error) (hint string)                // the cure, for a person; "": not known
 	Away    func(err error) bool                         // the database is not reachable: ingest.ErrStoreSilent
 
-	LastBackfill     func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
-	AdvanceSequences func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // after inserts with given IDs: assign only higher ones
+	// the highest backfill ID ever assigned
+	LastBackfill func(ctx context.Context, tx *sql.Tx) (int64, error)
+	// after inserts with given IDs: assign only higher ones
+	AdvanceSequences func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error
 }
 
 // ErrMissing means that the store's database has no store yet.

@@ -25,10 +25,12 @@ type VersionError struct {
 
 func (e *VersionError) Error() string {
 	if e.Have > e.Know {
-		return fmt.Sprintf("%s has version %d, this program knows version %d: use the newer program that wrote it, or move it away and begin a new store: ingest run --accept-new-store",
+		return fmt.Sprintf("%s has version %d, this program knows version %d: "+
+			"use the newer program that wrote it, or move it away and begin a new store: ingest run --accept-new-store",
 			e.Path, e.Have, e.Know)
 	}
-	return fmt.Sprintf("%s has the older version %d, this program reads version %d: run ingest run once, which brings it up to date",
+	return fmt.Sprintf("%s has the older version %d, this program reads version %d: "+
+		"run ingest run once, which brings it up to date",
 		e.Path, e.Have, e.Know)
 }
 
@@ -47,7 +49,8 @@ type ApplicationError struct {
 }
 
 func (e *ApplicationError) Error() string {
-	return fmt.Sprintf("%s is not a store of ingest (application id %#x): move it away, or give another data directory", e.Path, e.ID)
+	return fmt.Sprintf("%s is not a store of ingest (application id %#x): move it away, or give another data directory",
+		e.Path, e.ID)
 }
 
 // UpstreamError means that a store holds another upstream's data.
@@ -57,7 +60,8 @@ type UpstreamError struct {
 }
 
 func (e *UpstreamError) Error() string {
-	return fmt.Sprintf("%s holds data of %s and takes none of %s: give another data directory for that", e.Path, e.Have, e.Want)
+	return fmt.Sprintf("%s holds data of %s and takes none of %s: give another data directory for that",
+		e.Path, e.Have, e.Want)
 }
 
 // Cause is as of VersionError.
@@ -76,7 +80,8 @@ func (e *CorruptError) Remedy() (wrong, advice string) {
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s: %s is damaged or is no database: run ingest doctor --repair, which saves the readable rows, or restore a backup: %v", e.Doing, e.Path, e.Err)
+	return fmt.Sprintf("%s: %s is damaged or is no database: "+
+		"run ingest doctor --repair, which saves the readable rows, or restore a backup: %v", e.Doing, e.Path, e.Err)
 }
 
 func (e *CorruptError) Unwrap() error { return e.Err }
@@ -86,11 +91,13 @@ var ErrReadOnly = errors.New("the store was opened for reading only")
 
 // hints say what to try, by SQLite's primary result code. https://www.sqlite.org/rescode.html
 var hints = map[int]string{
-	sqlite3.SQLITE_BUSY:     "another process has held it for too long: see which ingest commands are running",
-	sqlite3.SQLITE_READONLY: "it cannot be written: check the owner and the mode of the file and its directory, and whether the disk is mounted read-only",
-	sqlite3.SQLITE_PERM:     "it may not be opened: check the owner and the mode of the file and its directory",
-	sqlite3.SQLITE_CANTOPEN: "it cannot be opened, or SQLite's files beside it cannot be made: check the owner and the mode of the file and its directory, and whether the disk is mounted read-only",
-	sqlite3.SQLITE_IOERR:    "the disk did not read or write it: check the space left and the system's log",
+	sqlite3.SQLITE_BUSY: "another process has held it for too long: see which ingest commands are running",
+	sqlite3.SQLITE_READONLY: "it cannot be written: check the owner and the mode of the file and its directory, " +
+		"and whether the disk is mounted read-only",
+	sqlite3.SQLITE_PERM: "it may not be opened: check the owner and the mode of the file and its directory",
+	sqlite3.SQLITE_CANTOPEN: "it cannot be opened, or SQLite's files beside it cannot be made: " +
+		"check the owner and the mode of the file and its directory, and whether the disk is mounted read-only",
+	sqlite3.SQLITE_IOERR: "the disk did not read or write it: check the space left and the system's log",
 }
 
 // explain adds to err the operation and, for errors of SQLite, the file and a hint.
@@ -115,7 +122,8 @@ func explain(ctx context.Context, path, doing string, err error) error {
 	}
 	if db.Code() == sqlite3.SQLITE_IOERR_SHORT_READ {
 		return fmt.Errorf("%s: %s: a part of it is gone, as when ingest.db-wal is deleted while ingest runs: "+
-			"stop ingest serve and every other ingest process, then run ingest doctor --repair; the next runs fetch the lost data again: %w", doing, path, err)
+			"stop ingest serve and every other ingest process, then run ingest doctor --repair; "+
+			"the next runs fetch the lost data again: %w", doing, path, err)
 	}
 	if hint := hints[code]; hint != "" {
 		return fmt.Errorf("%s: %s: %s: %w", doing, path, hint, sqlitefile.Explain(path, err))

@@ -46,7 +46,8 @@ const delayed = 15 * time.Minute
 func (p PacedSchedule) String() string {
 	var all []string
 	for _, job := range p.Jobs {
-		overnight := !job.Ends.IsZero() && !job.Hold.Before(job.Ends) // its next slot is another day's, whose pace is not known
+		// its next slot is another day's, whose pace is not known
+		overnight := !job.Ends.IsZero() && !job.Hold.Before(job.Ends)
 		if job.Gap > 0 && !job.Waits && !overnight {
 			all = append(all, job.String())
 		}
@@ -146,7 +147,9 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 			due = latest(now.Add(-day), job.Last.Add(job.Round/time.Duration(len(job.Job.Series()))))
 		}
 		late := s.awake(due, job.Hold)
-		job.UsedUp = job.Hold.After(now) && late > delayed && (job.Waits || late > job.Gap) && (s.Idle == 0 || late > 2*delayed) // the last minutes of an evening may lack units
+		// the last minutes of an evening may lack units
+		job.UsedUp = job.Hold.After(now) && late > delayed && (job.Waits || late > job.Gap) &&
+			(s.Idle == 0 || late > 2*delayed)
 		if job.Hold.After(now) && !job.Last.IsZero() && job.Round > 0 {
 			job.Hold = latest(job.Hold, job.Last.Add(job.Gap))
 		}
@@ -259,7 +262,8 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 }
 
 // stretch sets the gap of a job with p.Pages pages; 0 if the budget pays for its interval.
-func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demands map[string][]demand, r quota.Report, now time.Time) error {
+func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demands map[string][]demand,
+	r quota.Report, now time.Time) error {
 	job := p.Job
 	job.Pages = p.Pages
 	price, err := s.slotPrice(job)

@@ -79,7 +79,8 @@ type LocalLedger interface {
 	sharedledger.Journal
 	Store(ctx context.Context) (name string, err error)
 	MoveBack(ctx context.Context) (moved int, err error)
-	KeepZone(ctx context.Context, account string, t *quota.Tariff, say func(format string, args ...any)) (*quota.Tariff, error)
+	KeepZone(ctx context.Context, account string, t *quota.Tariff,
+		say func(format string, args ...any)) (*quota.Tariff, error)
 	OtherAccounts(ctx context.Context, account string, pools []string, since time.Time) ([]string, error)
 }
 

@@ -30,8 +30,8 @@ type Ending struct {
 	Pacing  string              // how the schedule is stretched, and why; "": it is not
 }
 
-// Add adds a slot that the run worked on. The outcome is failed if anything failed, else stopped if quota was refused or
-// a piece of a backfill waits since it brought nothing.
+// Add adds a slot that the run worked on. The outcome is failed if anything failed, else stopped if quota was refused
+// or a piece of a backfill waits since it brought nothing.
 func (e *Ending) Add(slot ingest.Slot) {
 	returned := slot.State == ingest.Due && !slot.RetryAt.IsZero()
 	switch {

@@ -73,7 +73,8 @@ func Decode(name string, data []byte, into any) (*Document, error) {
 		return nil, positioned(name, d.root, err, into)
 	}
 	if at := fraction(d.root, reflect.TypeOf(into)); at != nil {
-		return nil, &PositionError{name, at.Position.Line, fmt.Sprintf("%s%q is not a whole number", fieldOf(d.root, at), at.Value)}
+		return nil, &PositionError{name, at.Position.Line,
+			fmt.Sprintf("%s%q is not a whole number", fieldOf(d.root, at), at.Value)}
 	}
 	return d, nil
 }
@@ -138,8 +139,8 @@ func (a *aliases) Visit(node ast.Node) ast.Visitor {
 var pipeWithin = 10 * time.Second
 
 // ReadFile reads a file, but stops once it is too large for Decode: a device never ends. It refuses a file that every
-// user of this machine may write: fs.ErrPermission. A container's config is often a link, which is followed; a pipe, such
-// as a shell's <(COMMAND), must have a writer and end within pipeWithin.
+// user of this machine may write: fs.ErrPermission. A container's config is often a link, which is followed; a pipe,
+// such as a shell's <(COMMAND), must have a writer and end within pipeWithin.
 func ReadFile(path string) ([]byte, error) {
 	flag, pipe := os.O_RDONLY, false
 	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
@@ -150,8 +151,10 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o002 != 0 && os.PathSeparator == '/' {
-		return nil, fmt.Errorf("%w: every user of this machine can write %s: see whether it is as you left it, then chmod o-w %s", fs.ErrPermission, path, path)
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o002 != 0 &&
+		os.PathSeparator == '/' {
+		return nil, fmt.Errorf("%w: every user of this machine can write %s: "+
+			"see whether it is as you left it, then chmod o-w %s", fs.ErrPermission, path, path)
 	}
 	if pipe {
 		_ = f.SetReadDeadline(time.Now().Add(pipeWithin))
@@ -178,7 +181,8 @@ func scan(name string, data []byte) ([]byte, token.Tokens, error) {
 		if !utf8.Valid(line) {
 			return nil, nil, &PositionError{name, number, "this is not UTF-8: save the file as UTF-8"}
 		}
-		if indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]; bytes.ContainsRune(indent, '\t') && len(bytes.TrimSpace(line)) > 0 {
+		if indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]; bytes.ContainsRune(indent, '\t') &&
+			len(bytes.TrimSpace(line)) > 0 {
 			return nil, nil, &PositionError{name, number, "a tab before the text: YAML is indented with spaces only"}
 		}
 	}
@@ -259,9 +263,11 @@ func positioned(name string, root ast.Node, err error, into any) error {
 		if h, ok := into.(interface{ Hint(field string) string }); ok {
 			hint = h.Hint(at.Value)
 		}
-		what = fmt.Sprintf("unknown field %q: %s", at.Value, cmp.Or(hint, place(at.Value, pathOf(root, at), reflect.TypeOf(into))))
+		what = fmt.Sprintf("unknown field %q: %s", at.Value,
+			cmp.Or(hint, place(at.Value, pathOf(root, at), reflect.TypeOf(into))))
 	case errors.As(err, &wrongType):
-		what = fmt.Sprintf("%s%q is not %s", fieldOf(root, at), at.Value, cmp.Or(kinds[wrongType.DstType.Kind()], "of the type that belongs here"))
+		what = fmt.Sprintf("%s%q is not %s", fieldOf(root, at), at.Value,
+			cmp.Or(kinds[wrongType.DstType.Kind()], "of the type that belongs here"))
 	case errors.As(err, &wrongNode) && wrongNode.Expected == ast.SequenceType:
 		what = "a list belongs here, such as [a, b]"
 	case errors.As(err, &wrongNode) && wrongNode.Expected == ast.MappingType:
@@ -274,17 +280,22 @@ func positioned(name string, root ast.Node, err error, into any) error {
 
 // inPlainWords are the parser's messages about common mistakes, for a person who does not know YAML's grammar.
 var inPlainWords = map[string]string{ //nolint:gosec // "token" is the parser's
-	"mapping value is not allowed in this context":                       `a second colon: put a value that has one into quotes, as in name: "a: b", or indent the next line as this one`,
-	"value is not allowed in this context. map key-value is pre-defined": "this does not belong to the line above: check its indentation, and the colon after the field's name",
-	"value is not allowed in this context":                               "this does not belong to the line above: check its indentation, and the colon after the field's name",
-	"block sequence entries are not allowed in this context":             "a list with dashes begins on the line after its name",
-	"sequence end token ']' not found":                                   "a [ without its ]",
-	"could not find flow mapping end token '}'":                          "a { without its }",
-	"could not find end character of double-quoted text":                 `a " without the second one`,
-	"could not find end character of single-quoted text":                 "a ' without the second one",
-	"found character '\t' that cannot start any token":                   "a tab where the text begins: use spaces",
-	"non-map value is specified":                                         "a line without a colon: write name: value",
-	"unexpected key name":                                                "this does not belong to the line above: check its indentation, and the colon after the field's name",
+	"mapping value is not allowed in this context": "a second colon: put a value that has one into quotes, " +
+		`as in name: "a: b", or indent the next line as this one`,
+	"value is not allowed in this context. map key-value is pre-defined": "this does not belong to the line above: " +
+		"check its indentation, and the colon after the field's name",
+	"value is not allowed in this context": "this does not belong to the line above: " +
+		"check its indentation, and the colon after the field's name",
+	"block sequence entries are not allowed in this context": "a list with dashes begins " +
+		"on the line after its name",
+	"sequence end token ']' not found":                   "a [ without its ]",
+	"could not find flow mapping end token '}'":          "a { without its }",
+	"could not find end character of double-quoted text": `a " without the second one`,
+	"could not find end character of single-quoted text": "a ' without the second one",
+	"found character '\t' that cannot start any token":   "a tab where the text begins: use spaces",
+	"non-map value is specified":                         "a line without a colon: write name: value",
+	"unexpected key name": "this does not belong to the line above: " +
+		"check its indentation, and the colon after the field's name",
 }
 
 // fieldOf returns the name of the field that has the value, with a colon; "" if no field has it.
@@ -298,7 +309,8 @@ func fieldOf(root ast.Node, value *token.Token) string {
 }
 
 // kinds are names for people of a field's possible content.
-var kinds = map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Bool: "true or false"}
+var kinds = map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Int64: "a whole number",
+	reflect.Bool: "true or false"}
 
 // pathOf returns the names of the fields that a key lies in, outermost first.
 func pathOf(root ast.Node, key *token.Token) []string {

@@ -18,8 +18,8 @@ import (
 // An older copy of the file looks like the file itself, but has forgotten charges. The lock file beside it therefore
 // has a mark, and every operation compares the file with it:
 //
-//   - Every writing transaction raises the file's count of them, and stores the count in the mark. A file with a smaller
-//     count is an older copy.
+//   - Every writing transaction raises the file's count of them, and stores the count in the mark. A file with a
+//     smaller count is an older copy.
 //   - A copy written into the open file leaves SQLite with pages of both: the newest are still in its log. So the mark
 //     also has the file's size and time of change. Only checkpoints change them, and only writers in their turn make
 //     those. If they differ, another program has written: a program with the file open may hold old pages, and is

@@ -54,7 +54,8 @@ func temporary(pg *pgconn.PgError) bool {
 }
 
 // errPooled means that something on the way to the server dropped the connection's settings.
-var errPooled = errors.New("the connection's settings are missing: " + postgres.Pooled.What + ": " + postgres.Pooled.Cure)
+var errPooled = errors.New("the connection's settings are missing: " + postgres.Pooled.What +
+	": " + postgres.Pooled.Cure)
 
 // unavailable marks an error of a server that cannot be reached, or refuses everybody just now, as
 // ingest.ErrStoreSilent. Its text is the last line: the last address tried.
