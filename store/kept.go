@@ -24,9 +24,11 @@ type kept struct {
 	newestSeen int64                          // no video was seen later, in milliseconds; set with traits
 }
 
-// keptVideos bounds how many videos and how many hits a connection keeps: at most some 15 MB. A variable, so that a
-// test can make it apply to a small store.
+// keptVideos bounds how many videos and how many hits a connection keeps, and keptRegions of how many regions: at most
+// some 15 MB. A variable, so that a test can make it apply to a small store.
 var keptVideos = 8192
+
+const keptRegions = 16
 
 // keptVideo has the values of a video that place it in a result.
 type keptVideo struct {
@@ -138,6 +140,9 @@ func (x *index) known(ctx context.Context, videos []int64) error {
 func (x *index) chartedIn(ctx context.Context, videos []int64) (map[int64]bool, error) {
 	charted := x.kept.charted[x.q.Region]
 	if charted == nil {
+		if len(x.kept.charted) >= keptRegions {
+			clear(x.kept.charted)
+		}
 		charted = map[int64]bool{}
 		x.kept.charted[x.q.Region] = charted
 	}
@@ -221,6 +226,9 @@ func idsOf(candidates []candidate) []int64 {
 func (x *index) regionCharts(ctx context.Context, region ingest.Region) (_ regionCharts, err error) {
 	charts, known := x.kept.charts[region]
 	if !known {
+		if len(x.kept.charts) >= keptRegions {
+			clear(x.kept.charts)
+		}
 		if charts, err = readRegionCharts(ctx, x.tx, region); err == nil {
 			x.kept.charts[region] = charts
 		}
