@@ -163,7 +163,8 @@ func videoOf(t *testing.T, item any) ingest.Video {
 		ChannelID: textAt(item, "snippet.channelId"), Category: textAt(item, "snippet.categoryId"),
 		Language: cmp.Or(textAt(item, "snippet.defaultLanguage"), textAt(item, "snippet.defaultAudioLanguage")),
 		Views:    numberAt(t, item, "statistics.viewCount"), Likes: numberAt(t, item, "statistics.likeCount"),
-		Comments: numberAt(t, item, "statistics.commentCount"),
+		Comments:    numberAt(t, item, "statistics.commentCount"),
+		Description: textAt(item, "snippet.description"),
 	}
 	for _, size := range []string{"default", "medium", "high", "standard", "maxres", "fhd", "qhd", "uhd"} {
 		v.Thumbnail = cmp.Or(textAt(item, "snippet.thumbnails."+size+".url"), v.Thumbnail)
