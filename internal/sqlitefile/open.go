@@ -37,9 +37,7 @@ const Undefended = "_pragma=writable_schema(1)"
 // directory may take them. The file may come from another machine: its schema calls no function that acts outside the
 // database, its pages are checked as they are read, and no statement damages it. https://www.sqlite.org/security.html
 func DSN(path string, params ...string) string {
-	path = Resolve(path)
-	followNoLinks(path)
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(Resolve(path))}
 	if !strings.HasPrefix(name.Path, "/") {
 		name.Path = "/" + name.Path // file:///C:/...
 	}
@@ -50,12 +48,13 @@ func DSN(path string, params ...string) string {
 	return name.String() + "?" + strings.Join(params, "&")
 }
 
-// Resolve returns a path without links in its directory, for SQLite, which follows none.
+// Resolve returns a path without links in its directory, for SQLite, which from then on follows none to the file.
 func Resolve(path string) string {
 	if dir, err := ownfile.Resolve(filepath.Dir(path)); err == nil {
-		return filepath.Join(dir, filepath.Base(path))
-	}
-	return path // SQLite says why
+		path = filepath.Join(dir, filepath.Base(path))
+	} // else SQLite says why
+	followNoLinks(path)
+	return path
 }
 
 // Open returns a pool of at most n connections to the file, and keeps them all. Nothing is opened before the first
