@@ -180,7 +180,7 @@ type Watch struct {
 	AskedAt time.Time `json:"asked_at,omitzero"` // when the channel was last asked for by its handle or id
 	// the first ids of its list, as of the last slot that read up to known ones
 	Newest []string  `json:"newest,omitempty"`
-	First  []string  `json:"first,omitempty"` // the same, of a slot that has not come to known ones yet
+	First  []string  `json:"first,omitempty"` // the same, while a slot has not reached known ids
 	Moved  string    `json:"moved,omitempty"` // the handle's present channel, in words; "": to the channel
 	Gone   time.Time `json:"gone,omitzero"`   // since when the upstream has no such channel; zero: it has it
 }

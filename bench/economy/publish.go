@@ -270,7 +270,7 @@ func saidAndTrue(r *report.Report, runs []simulated) {
 			all, right = all+counts.All, right+counts.True
 		}
 		if mouth, least := s.Said.worst(); mouth != "" {
-			r.Goal(s.world.String()+", "+s.trouble.name+": what was said, by the mouth that is least often right", "true in 95 % of samples",
+			r.Goal(s.world.String()+", "+s.trouble.name+": predictions of the worst mouth", "true in 95 % of samples",
 				fmt.Sprintf("%.1f %%, %s", least, mouth), least >= 95)
 		}
 		if mouth, least := s.Surprised.worst(); mouth != "" {
