@@ -17,7 +17,7 @@ import (
 
 func callCosts(t *testing.T, kind ingest.BackfillKind) budget.CallCosts {
 	t.Helper()
-	costs, err := budget.BackfillCalls(kind, &youtube.Client{}, tariff(t))
+	costs, err := budget.BackfillCalls(kind, &youtube.Client{}, tariff(t, "classic"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestTheRestLikelyCostsAsMuchAsTheDonePart(t *testing.T) {
 func outlook(t *testing.T, used24, usedDay, reserved, day int64) budget.Outlook {
 	t.Helper()
 	until := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
-	costs, r := tariff(t), quota.Report{At: until.Add(-8 * time.Hour)}
+	costs, r := tariff(t, "classic"), quota.Report{At: until.Add(-8 * time.Hour)}
 	for _, p := range costs.Pools {
 		report := quota.PoolReport{Pool: p.Name}
 		for _, w := range p.Windows {
@@ -122,7 +122,7 @@ func TestTheOutlookIsThePartThatCeilingsAndScheduleLeave(t *testing.T) {
 		}
 	}
 	r := quota.Report{At: start, Pools: []quota.PoolReport{{Pool: "units"}}}
-	for _, p := range tariff(t).Pools {
+	for _, p := range tariff(t, "classic").Pools {
 		for _, w := range p.Windows {
 			if state := (quota.WindowState{Window: w, Used: 9000}); p.Name == "units" && !w.Day() {
 				state.Returns = []quota.Return{{At: start.Add(time.Hour), Amount: 3500}, {At: start.Add(23 * time.Hour), Amount: 5500}}
@@ -133,11 +133,11 @@ func TestTheOutlookIsThePartThatCeilingsAndScheduleLeave(t *testing.T) {
 		}
 	}
 	reserve := quota.Reserve{Until: start.Add(5 * time.Hour), Rest: quota.Cost{"units": 500}}
-	if o := budget.NewOutlook(r, reserve, budget.Price{}, tariff(t)); o.Left["units"] != 1000 {
+	if o := budget.NewOutlook(r, reserve, budget.Price{}, tariff(t, "classic")); o.Left["units"] != 1000 {
 		t.Errorf("of 9,000 used, 3,500 come back before the day ends, and the schedule takes 500: %d are left of 7,000", o.Left["units"])
 	}
 	drained := quota.Report{At: start.Add(-time.Hour), Pools: []quota.PoolReport{{Pool: "units", DrainedUntil: start}}}
-	if o := budget.NewOutlook(drained, quota.Reserve{Until: start}, budget.Price{}, tariff(t)); o.Left["units"] != 0 || o.Left["search"] == 0 {
+	if o := budget.NewOutlook(drained, quota.Reserve{Until: start}, budget.Price{}, tariff(t, "classic")); o.Left["units"] != 0 || o.Left["search"] == 0 {
 		t.Errorf("of a pool that the provider closed %v is left", o.Left)
 	}
 }

@@ -12,9 +12,9 @@ import (
 )
 
 // tariff returns the shipped costs under the table with weights: a search draws on two pools.
-func tariff(t testing.TB) *quota.Tariff {
+func tariff(t testing.TB, table string) *quota.Tariff {
 	t.Helper()
-	parsed, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "classic")
+	parsed, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func schedule(t testing.TB, jobs ...ingest.Job) budget.PricedSchedule {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return budget.PricedSchedule{Jobs: timing, Upstream: &youtube.Client{}, Tariff: tariff(t)}
+	return budget.PricedSchedule{Jobs: timing, Upstream: &youtube.Client{}, Tariff: tariff(t, "classic")}
 }
 
 func chart(every time.Duration, pages int, in ...ingest.Region) ingest.Job {

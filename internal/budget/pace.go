@@ -230,7 +230,7 @@ func (s PricedSchedule) heldUntil(job ingest.Job, r quota.Report) (until time.Ti
 
 // jobPaces returns the jobs that Pace stretches.
 func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Time, now time.Time) ([]JobPace, error) {
-	demands, err := s.demands()
+	demands, err := s.demands(now)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 			if s.Hosts > 1 { // another host's chart may be running when one begins
 				b.left -= price[pool.Name]
 			}
-			share := b.fill(demands[pool.Name], demand{schedule, price[pool.Name]}, now)
+			share := b.fill(demands[pool.Name], demand{schedule, price[pool.Name], job.Every}, now)
 			gap := b.gap(price[pool.Name], share)
 			if gap > job.Every/time.Duration(keys) {
 				gap = max(gap, b.sustainableGap(price[pool.Name], spare(pool.Name), share, s.awake(now, b.renews)))

@@ -15,7 +15,13 @@ import (
 // limited returns the schedule under so many units a day.
 func limited(t testing.TB, units int64, jobs ...ingest.Job) budget.PricedSchedule {
 	t.Helper()
+	return limitedBy(t, "classic", units, jobs...)
+}
+
+func limitedBy(t testing.TB, table string, units int64, jobs ...ingest.Job) budget.PricedSchedule {
+	t.Helper()
 	s := schedule(t, jobs...)
+	s.Tariff = tariff(t, table)
 	for i, p := range s.Tariff.Pools {
 		for j := range p.Windows {
 			if p.Name == "units" {
@@ -121,6 +127,34 @@ func TestTheModestKeepTheirIntervalAndTheOthersAreStretchedAlike(t *testing.T) {
 		if got := s.Pace(reported(s, dawn, 0, 0), known, dawn).String(); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+// A job that one pool slows takes no more of the other pools than its slots at that pace: 30 searches, each wanted every
+// hour, have 95 calls a day, and so ask for about 95 units instead of 720. The charts get the rest.
+func TestAJobSlowedByOnePoolLeavesTheOthersTheRest(t *testing.T) {
+	dawn := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
+	charts := chart(30*time.Minute, 2, regions.Default()...)
+	bands := ingest.Job{Name: "bands", Kind: ingest.KindSearch, Every: time.Hour, Pages: 1, Regions: []ingest.Region{"US"}}
+	for i := range 30 {
+		bands.Queries = append(bands.Queries, fmt.Sprintf("band %d", i))
+	}
+	round := func(jobs ...ingest.Job) time.Duration {
+		s := limitedBy(t, "split-2026-06", 600, jobs...)
+		known := map[ingest.Series]time.Time{}
+		for _, series := range s.Jobs.Series() {
+			known[series] = dawn
+		}
+		for _, paced := range s.Pace(reported(s, dawn, 0, 0), known, dawn).Jobs {
+			if paced.Job.Name == charts.Name {
+				return paced.Round
+			}
+		}
+		return 0
+	}
+	alone, beside := round(charts), round(charts, bands)
+	if share := float64(alone) / float64(beside); !(share > 0.98*(570-95)/570 && share < 0.9) {
+		t.Errorf("charts come every %v beside the searches, alone every %v: want 475 of 570 units for them", beside, alone)
 	}
 }
 

@@ -76,14 +76,14 @@ func TestOnlyAJobThatCallsItIsRefusedACostThatNeverFits(t *testing.T) {
 	if !errors.Is(err, quota.ErrNeverFits) || !strings.Contains(err.Error(), "search.list costs 100 of units, and purpose scheduled may use 19 of it") {
 		t.Error(err)
 	}
-	if got := budget.NeverCalled(tariff(t)); len(got) > 0 {
+	if got := budget.NeverCalled(tariff(t, "classic")); len(got) > 0 {
 		t.Errorf("of the shipped costs %q", got)
 	}
 }
 
 // A schedule fits if a backfill that uses all it may leaves enough for a day of it.
 func TestAScheduleFitsBesideABackfillAtItsCeiling(t *testing.T) {
-	costs := tariff(t)
+	costs := tariff(t, "classic")
 	if got := budget.Ceilings(costs, quota.Scheduled); got["units"] != 9500 || got["search"] != 95 {
 		t.Errorf("the ceilings are %v", got)
 	}
@@ -99,7 +99,7 @@ func TestAScheduleFitsBesideABackfillAtItsCeiling(t *testing.T) {
 }
 
 func TestADayOfTheScheduleIsComparedWithWindowsOfADayOrMore(t *testing.T) {
-	costs := tariff(t)
+	costs := tariff(t, "classic")
 	costs.Pools = []quota.Pool{{Name: "units", Windows: []quota.Window{
 		{Name: "1h", Length: time.Hour, Limit: 10}, {Name: "48h", Length: 48 * time.Hour, Limit: 1000},
 	}}}
@@ -112,7 +112,7 @@ func TestADayOfTheScheduleIsComparedWithWindowsOfADayOrMore(t *testing.T) {
 
 // Windows of a minute, an hour and a month have to let a day of the schedule through, too.
 func TestEveryWindowHasToLetTheScheduleThrough(t *testing.T) {
-	costs := tariff(t)
+	costs := tariff(t, "classic")
 	for _, of := range []struct {
 		name   string
 		length time.Duration

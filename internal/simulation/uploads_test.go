@@ -440,6 +440,9 @@ func weekOfFortyChannels(t *testing.T, limit int64, days int, open func(store.Op
 	}
 	if limit < 10_000 {
 		interval = o.longest
+		if most := limit * 95 / 100 * int64(days); charged < most*8/10 {
+			t.Errorf("%d of %d units were used, and charts were %v old", charged, most, o.age())
+		}
 	}
 	uploads := 0
 	for i := range 40 {
