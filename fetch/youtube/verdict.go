@@ -53,18 +53,21 @@ var reasonMeanings = map[string]meaning{
 	"servingLimitExceeded":    tooFast,
 	"concurrentLimitExceeded": tooFast,
 
-	"keyInvalid":              refusesKey,
-	"keyExpired":              refusesKey,
-	"ipRefererBlocked":        refusesKey,
-	"dailyLimitExceededUnreg": refusesKey, // no key reached YouTube
-	"rateLimitExceededUnreg":  refusesKey,
-	"CONSUMER_INVALID":        refusesKey,
-	"CREDENTIALS_MISSING":     refusesKey,
-	"accessNotConfigured":     noAPI,
-	"SERVICE_DISABLED":        noAPI,
-	"CONSUMER_SUSPENDED":      suspended,
-	"GCP_SUSPENDED":           suspended,
-	"BILLING_DISABLED":        noBilling,
+	"keyInvalid":               refusesKey,
+	"keyExpired":               refusesKey,
+	"ipRefererBlocked":         refusesKey,
+	"dailyLimitExceededUnreg":  refusesKey, // no key reached YouTube
+	"rateLimitExceededUnreg":   refusesKey,
+	"CONSUMER_INVALID":         refusesKey,
+	"CREDENTIALS_MISSING":      refusesKey,
+	"accessNotConfigured":      noAPI,
+	"SERVICE_DISABLED":         noAPI,
+	"SERVICE_NOT_VISIBLE":      noAPI,
+	"USER_PROJECT_DENIED":      noProject,
+	"RESOURCE_PROJECT_INVALID": noProject,
+	"CONSUMER_SUSPENDED":       suspended,
+	"GCP_SUSPENDED":            suspended,
+	"BILLING_DISABLED":         noBilling,
 
 	"processingFailure":  failed, // seen in the middle of lists, and gone soon after
 	"failedPrecondition": failed,
@@ -90,7 +93,9 @@ func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	}
 	e := c.Refused(q.Method, m.verdict, a, m.says, reason, body.message)
 	e.Pool, e.Sure = pool, sure
-	e.Vague = m.verdict == fetch.Rejected && a.Status == http.StatusForbidden && (reason == "" || reason == "forbidden")
+	// in capitals it is a rule of Google's servers in general, not of the method
+	e.Vague = m.verdict == fetch.Rejected && a.Status == http.StatusForbidden &&
+		(reason == "forbidden" || reason == strings.ToUpper(reason))
 	if e.Verdict == fetch.Burst {
 		e.Wait = body.wait
 		if e.Wait == 0 && perMinute.MatchString(body.message) {
@@ -255,19 +260,20 @@ var keySentences = []struct {
 }{
 	{
 		regexp.MustCompile(
-			`(?i)has not been used in project|access not configured|not authorized to use this api|` +
+			`(?i)has not been used in project|access not configured|not authorized to use this api|denied for service|` +
 				`\bapi\b.* (?:is|it is|has been|was) (?:disabled|not enabled|deactivated|blocked)`), noAPI},
 	{regexp.MustCompile(`(?i)\bbilling\b`), noBilling},
 	{regexp.MustCompile(
-		`(?i)\b(?:project|consumer)\b.*\b(?:suspended|deleted|deletion|invalid|not found|shut down|not exist)`), noProject},
+		`(?i)\b(?:project|consumer)\b.*\b(?:suspended|deleted|deletion|invalid|not found|shut down|not exist)|` +
+			`denied on resource project|permission to use project`), noProject},
 	{
 		regexp.MustCompile(
 			`(?i)\bapi key\b.*\b(?:not valid|invalid|valid api key|expired|not found|not exist|doesn't exist|restrict|` +
-				`blocked|disabled|revoked|leaked|suspended|deleted|not authorized)`), refusesKey},
+				`blocked|disabled|revoked|leaked|suspended|deleted|not authorized|permission)|invalid api key`), refusesKey},
 	{regexp.MustCompile(`(?i)^requests (?:from|to) .*\bare blocked`), refusesKey},
 	{
 		regexp.MustCompile(
-			`(?i)restrictions? (?:configured )?(?:on|of|for) (?:your|the|this) api key|` +
+			`(?i)restrictions? (?:configured )?(?:on|of|for) (?:your|the|this) api key|\bkey restrictions|` +
 				`(?:missing|no|without|use) an? (?:valid )?api key|unregistered callers|` +
 				`unauthenticated use|from different projects`), refusesKey},
 }
