@@ -200,13 +200,16 @@ func (m *moody) Videos(ids []string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) { return m.answer(ids, witnesses) }}
 }
 
-// Search finds some of the videos of the charts up to now.
+// Search finds some of the videos of the charts up to now, and others that it never finds again: no chart has them, so no
+// refresh asks for them, and they stay until they are too old.
 func (m *moody) Search(ingest.Query, string) fetch.Call[ingest.Found] {
 	return fetch.Call[ingest.Found]{Method: "search.list", Do: func(context.Context) (found ingest.Found, _ error) {
 		m.calls = append(m.calls, arrival{m.now(), 100})
 		from := rapid.IntRange(0, 4*m.day()+30).Draw(m.T, "found from")
 		for i := range rapid.IntRange(1, 40).Draw(m.T, "found") {
-			found.IDs = append(found.IDs, videoName(from+i))
+			if found.IDs = append(found.IDs, videoName(from+i)); i%3 == 2 {
+				found.IDs[i] = videoName(1000 + 40*m.day() + i)
+			}
 		}
 		return found, nil
 	}}
