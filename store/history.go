@@ -26,12 +26,12 @@ type History struct {
 	Sightings []Sighting   // oldest first; those due at the same time by job and region
 }
 
-// Sighting is a video in one chart at one slot.
+// Sighting is a video in one chart at one slot, or in one slot of a watch list.
 type Sighting struct {
 	Job    string
 	Region ingest.Region
 	Slot   time.Time // when it was due
-	Rank   int
+	Rank   *int      // nil: a watch list ranks nothing
 
 	// Counts are nil if the upstream withheld them. Gained is the increase in views since the previous sighting in the
 	// same chart; nil without one, or without both counts.
@@ -41,7 +41,7 @@ type Sighting struct {
 // readHistory returns the placements of video ?1 in charts of region ?2 and job ?3 (empty: all), in slots due at ?4 or
 // later, but not after ?6, that are done (with ?5: in any state).
 const readHistory = `
-SELECT series.id, job, key, due_at, rank, views, likes, comments
+SELECT series.id, job, key, due_at, CASE WHEN kind <> 'videos' THEN rank END, views, likes, comments
 FROM placements CROSS JOIN slots ON slots.id = placements.slot JOIN series ON series.id = placements.series
 WHERE video = ?1 AND ?2 IN ('', key) AND ?3 IN ('', job) AND due_at >= ?4 AND due_at <= ?6 AND (state = 'done' OR ?5)
 ORDER BY due_at, job, key`

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/trendvidstream/ingest/internal/faulty"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
@@ -54,6 +56,23 @@ func TestTheAPIKeepsItsContractInEveryState(t *testing.T) {
 		}
 		startServe(t).keepsContract(t)
 	})
+	t.Run("of all kinds of jobs", func(t *testing.T) {
+		standIn(t, youtubesim.Options{Seed: 5, Creators: []int{3}})
+		configured(t, charts)
+		ingestCode(t, exitOK, "run")
+		chart := ingestJSON[report.ChartDocument](t, exitOK, "chart", "US")
+		configured(t, strings.TrimSuffix(charts, "]\n")+`,
+  {name: creators, kind: uploads, channels: ["@creator0"], every: 720h},
+  {name: mine, kind: videos, ids: [`+chart.Items[0].VideoID+`], every: 720h},
+  {name: words, kind: search, queries: [official, cats], every: 720h}]
+`)
+		ingestCode(t, exitOK, "run")
+		startServe(t).keepsContract(t)
+		text, _ := ingestCode(t, exitOK, "history", chart.Items[0].VideoID, "--format", "csv")
+		if !regexp.MustCompile(`(?m)^[^,]+,[^,]+,,mine,[^,]+,,\d+,`).MatchString(text) {
+			t.Errorf("a watched video has no counts, or a rank, in a watch list: %s", text)
+		}
+	})
 	t.Run("the ledger does not answer", func(t *testing.T) {
 		standIn(t, youtubesim.Options{Seed: 5})
 		redis := faulty.Redis(t)
@@ -86,7 +105,11 @@ func (d *served) keepsContract(t *testing.T, has ...string) {
 	if err := compiler.AddResource(contract, tree); err != nil {
 		t.Fatal(err)
 	}
-	var chart struct{ Items []struct{ ID string } }
+	var chart struct {
+		Items []struct {
+			ID string `json:"video_id"`
+		}
+	}
 	_, text = d.get("v1/charts/US")
 	_ = json.Unmarshal([]byte(text), &chart)
 	id := "none-such"

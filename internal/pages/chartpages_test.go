@@ -190,10 +190,10 @@ func TestAVideoIsDrawnAndListed(t *testing.T) {
 				if code == "CA" && i > 29*48-10 {
 					continue // it left
 				}
-				doc.Sightings = append(doc.Sightings, report.SightingDocument{Region: code, Job: "chart", Slot: slot, Rank: 1 + (i*7+n*13)%200, Views: &views})
+				doc.Sightings = append(doc.Sightings, report.SightingDocument{Region: code, Job: "chart", Slot: slot, Rank: new(1 + (i*7+n*13)%200), Views: &views})
 			}
 		}
-		doc.Sightings = append(doc.Sightings, report.SightingDocument{Region: "US", Job: "music", Slot: newest, Rank: 77})
+		doc.Sightings = append(doc.Sightings, report.SightingDocument{Region: "US", Job: "music", Slot: newest, Rank: new(77)})
 		return doc, err
 	}
 	body := bodyOf(t, get(t, s, "/videos/a?since=29d"))
@@ -239,7 +239,7 @@ func TestAWatchedVideosCountsAreOnItsPage(t *testing.T) {
 			}
 			for i, views := range []int64{71_000, 72_345, 99_000} {
 				slot := now.Truncate(24 * time.Hour).Add(time.Duration(i-2) * 24 * time.Hour)
-				doc.Sightings = append(doc.Sightings, report.SightingDocument{Job: "mine", Slot: slot, Rank: 17, Views: &views})
+				doc.Sightings = append(doc.Sightings, report.SightingDocument{Job: "mine", Slot: slot, Views: &views})
 			}
 			return doc, err
 		}

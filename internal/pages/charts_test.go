@@ -48,7 +48,7 @@ func filled() *report.Documents {
 			if id != "a" {
 				return report.HistoryDocument{}, fmt.Errorf("%w: no such video", report.ErrNotFound)
 			}
-			return report.HistoryDocument{VideoDocument: video("a", hostileTitle), Description: "one\n<script>alert(2)</script>\u202e https://shop.example/", Sightings: []report.SightingDocument{{Region: "US", Job: "chart", Slot: slot, Rank: 4, Views: &views}}}, nil
+			return report.HistoryDocument{VideoDocument: video("a", hostileTitle), Description: "one\n<script>alert(2)</script>\u202e https://shop.example/", Sightings: []report.SightingDocument{{Region: "US", Job: "chart", Slot: slot, Rank: new(4), Views: &views}}}, nil
 		},
 		Search: func(_ context.Context, params url.Values) (report.SearchDocument, error) {
 			next := "cursor"

@@ -110,18 +110,18 @@ func (s *Site) facts(v report.VideoDocument, days []day) g.Node {
 
 // legend describes one line in words, with how its rank moved in a day, and a link to its newest chart.
 func (s *Site) legend(p path) g.Node {
-	best := p.seen[0].Rank
+	best := p.seen[0].Place()
 	for _, sighting := range p.seen {
-		best = min(best, sighting.Rank)
+		best = min(best, sighting.Place())
 	}
-	rank, more := fmt.Sprint(p.newest().Rank), g.Textf("best %d", best)
+	rank, more := fmt.Sprint(p.newest().Place()), g.Textf("best %d", best)
 	if !p.now {
 		rank, more = "out", g.Group{g.Text("left after "), moment(p.newest().Slot, "Mon 2, 15:04 UTC")}
 	}
 	return h.Li(h.A(h.Href(view{region: string(p.Region)}.with("job", p.job)),
 		h.SVG(h.Class("key"), h.Aria("hidden", "true"), g.El("path", h.Class("line "+p.class), g.Attr("d", "M0 6h30"))),
 		h.B(g.Text(string(p.Region))), g.Text(" "), h.Span(h.Class("num"), g.Text(rank)), g.Text(" "), h.Span(g.Iff(p.now &&
-			p.dayBefore() > 0 && !s.Hidden, func() g.Node { return rankMove(p.dayBefore(), p.newest().Rank) })),
+			p.dayBefore() > 0 && !s.Hidden, func() g.Node { return rankMove(p.dayBefore(), p.newest().Place()) })),
 		h.Small(g.If(p.name != "", g.Text(p.name+" ")), more)))
 }
 

@@ -56,9 +56,9 @@ func (t timeline) ticks() (ticks []Tick) {
 
 // rankChart draws one line per region, on a logarithmic scale, as the first places matter most.
 func rankChart(paths []path, now time.Time) g.Node {
-	worst, height, first := 10, ranksHeight/4, sightings(paths)[0].Rank
+	worst, height, first := 10, ranksHeight/4, sightings(paths)[0].Place()
 	for _, sighting := range sightings(paths) {
-		if worst = max(worst, sighting.Rank); sighting.Rank != first {
+		if worst = max(worst, sighting.Place()); sighting.Place() != first {
 			height = ranksHeight // a rank that never moved needs no room
 		}
 	}
@@ -76,7 +76,7 @@ func rankChart(paths []path, now time.Time) g.Node {
 	for _, p := range drawn {
 		line := Line{Class: "line " + p.class, Name: string(p.Region), Path: t.steps(p, y), EndY: -1}
 		if p.now {
-			line.EndY = y(p.newest().Rank)
+			line.EndY = y(p.newest().Place())
 		}
 		c.Lines = append(c.Lines, line)
 	}
@@ -94,13 +94,13 @@ func (t timeline) steps(p path, y func(rank int) int) string {
 			if i > 0 {
 				fmt.Fprintf(&d, "H%d", t.x(p.seen[i-1].Slot.Add(p.every)))
 			}
-			fmt.Fprintf(&d, "M%d %d", x, y(sighting.Rank))
-		} else if sighting.Rank == rank || x < at+apart && i < len(p.seen)-1 {
+			fmt.Fprintf(&d, "M%d %d", x, y(sighting.Place()))
+		} else if sighting.Place() == rank || x < at+apart && i < len(p.seen)-1 {
 			continue
 		} else {
-			fmt.Fprintf(&d, "H%dV%d", x, y(sighting.Rank))
+			fmt.Fprintf(&d, "H%dV%d", x, y(sighting.Place()))
 		}
-		at, rank = x, sighting.Rank
+		at, rank = x, sighting.Place()
 	}
 	fmt.Fprintf(&d, "H%d", t.x(p.newest().Slot.Add(p.every)))
 	return d.String()

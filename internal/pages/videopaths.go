@@ -27,7 +27,7 @@ func (p path) newest() report.SightingDocument { return p.seen[len(p.seen)-1] }
 func (p path) dayBefore() int {
 	for _, before := range slices.Backward(p.seen) {
 		if !before.Slot.After(p.newest().Slot.Add(-24 * time.Hour)) {
-			return before.Rank
+			return before.Place()
 		}
 	}
 	return 0
@@ -116,7 +116,7 @@ func daysOf(paths []path, unit time.Duration) (days []day) {
 			days = append(days, day{ranks: map[ingest.Region]int{}})
 		}
 		last := &days[len(days)-1]
-		last.at, last.ranks[sighting.Region] = sighting.Slot, sighting.Rank
+		last.at, last.ranks[sighting.Region] = sighting.Slot, sighting.Place()
 		if sighting.Views != nil {
 			last.views = sighting.Views
 		}

@@ -179,16 +179,25 @@ type HistoryDocument struct {
 	Sightings   []SightingDocument `json:"sightings"`
 }
 
-// SightingDocument is a video's place in one chart.
+// SightingDocument is a video's place in one chart, or its counts in one slot of a watch list, which has no region and
+// ranks nothing.
 type SightingDocument struct {
 	Region      ingest.Region `json:"region"`
 	Job         string        `json:"job"`
 	Slot        time.Time     `json:"slot"`
-	Rank        int           `json:"rank"`
+	Rank        *int          `json:"rank"`
 	Views       *int64        `json:"views"`
 	Likes       *int64        `json:"likes"`
 	Comments    *int64        `json:"comments"`
 	ViewsGained *int64        `json:"views_gained"`
+}
+
+// Place returns the rank; 0 without one.
+func (d SightingDocument) Place() int {
+	if d.Rank == nil {
+		return 0
+	}
+	return *d.Rank
 }
 
 // RegionsDocument lists the charted regions.

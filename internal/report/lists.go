@@ -119,8 +119,12 @@ func (d HistoryDocument) Print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%-20s  %-6s  %-10s  %4s  %14s  %14s\n", "SLOT", "REGION", "JOB", "RANK", "VIEWS", "GAINED")
 	for _, s := range d.Sightings {
-		fmt.Fprintf(w, "%-20s  %-6s  %s  %4d  %14s  %14s\n",
-			term.Stamp(s.Slot), s.Region, term.Pad(s.Job, 10), s.Rank, term.Count(s.Views), term.Gain(s.ViewsGained))
+		rank := "-"
+		if s.Rank != nil {
+			rank = fmt.Sprint(*s.Rank)
+		}
+		fmt.Fprintf(w, "%-20s  %-6s  %s  %4s  %14s  %14s\n",
+			term.Stamp(s.Slot), s.Region, term.Pad(s.Job, 10), rank, term.Count(s.Views), term.Gain(s.ViewsGained))
 	}
 }
 

@@ -69,7 +69,7 @@ func (s *testLibrary) library() (*report.Documents, error) {
 			}
 			d := report.HistoryDocument{VideoDocument: report.VideoDocument{VideoID: id, Title: hostile, Tags: []string{}}}
 			for i := range 45 {
-				d.Sightings = append(d.Sightings, report.SightingDocument{Region: "US", Job: "chart", Slot: noon.Add(time.Duration(i) * time.Hour), Rank: i + 1})
+				d.Sightings = append(d.Sightings, report.SightingDocument{Region: "US", Job: "chart", Slot: noon.Add(time.Duration(i) * time.Hour), Rank: new(i + 1)})
 			}
 			return d, nil
 		},

@@ -114,7 +114,7 @@ func testAHistoryIsAVideosPath(t *testing.T, open Open) {
 		var parts []string
 		for _, at := range h.Sightings {
 			parts = append(parts, fmt.Sprintf("%s+%.0f #%d %s %s", at.Region, at.Slot.Sub(noon).Minutes(),
-				at.Rank, shown(at.Views), shown(at.Gained)))
+				*at.Rank, shown(at.Views), shown(at.Gained)))
 		}
 		return strings.Join(parts, "; ")
 	}

@@ -110,7 +110,7 @@ func testTheCountsOfAWatchListAreKept(t *testing.T, open Open) {
 	count(noon, 100)
 	count(noon.Add(time.Hour), 150)
 	h, err := s.History(t.Context(), store.HistoryQuery{VideoID: "y"})
-	if err != nil || len(h.Sightings) != 2 || h.Sightings[1].Rank != 1 || h.Sightings[1].Gained == nil ||
+	if err != nil || len(h.Sightings) != 2 || h.Sightings[1].Rank != nil || h.Sightings[1].Gained == nil ||
 		*h.Sightings[1].Gained != 50 || h.Sightings[1].Region != "" {
 		t.Errorf("its history is %+v (%v)", h.Sightings, err)
 	}
