@@ -15,6 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/standing"
@@ -98,6 +99,9 @@ func (a *app) share(ctx context.Context, l *ledger, local *sqliteledger.Ledger, 
 
 // makeData makes the data directory if it is missing.
 func (a *app) makeData() error {
+	if err := ownfile.CheckDir(a.cfg.Data); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(a.cfg.Data, 0o700); err != nil {
 		return config.Invalid(fmt.Errorf("make the data directory: %w: give another --data", err))
 	}

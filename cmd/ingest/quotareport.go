@@ -12,7 +12,6 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
-	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/standing"
@@ -59,26 +58,26 @@ func (a *app) scheduleNeeds(l *ledger) func(context.Context) quota.Reserve {
 }
 
 // withReadOnlyLedger is withLedger for a command that only reads. It works even if the store cannot be read. If the
-// data directory does not exist or cannot be written, it opens a copy of the ledger and creates nothing there.
+// data directory does not exist, or may not be written, it opens a copy of the ledger and creates nothing there.
 func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *ledger) error) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	_, err := os.Stat(a.cfg.Data)
 	absent := errors.Is(err, fs.ErrNotExist)
-	lock, err := ownfile.Open(sqlitefile.LockPath(path), os.O_RDWR)
-	if err == nil {
-		_ = lock.Close()
-	}
-	if a.cfg.Ledger != "sqlite" || !absent && (err == nil || errors.Is(err, fs.ErrNotExist)) {
-		l, err := a.openCheckedLedger(ctx, func(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
+	var refused error
+	if a.cfg.Ledger != "sqlite" || !absent {
+		var l *ledger
+		l, refused = a.openCheckedLedger(ctx, func(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 			slots, _ := a.spentSlots(ctx, since)
 			return slots, nil
 		})
-		if err != nil {
-			return err
+		if refused == nil {
+			defer l.close()
+			l.Reserve = a.scheduleNeeds(l)
+			return do(ctx, l)
 		}
-		defer l.close()
-		l.Reserve = a.scheduleNeeds(l)
-		return do(ctx, l)
+		if a.cfg.Ledger != "sqlite" || !sqlitefile.Forbidden(refused) {
+			return refused
+		}
 	}
 	dir, err := sqlitefile.ScratchDir(a.cfg.Data, "ingest-quota-*")
 	if err != nil {
@@ -88,7 +87,7 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 	if absent {
 		a.say("ingest: %s does not exist yet: nothing was fetched there; check --data if you expected data", a.cfg.Data)
 	} else if err := sqlitefile.Snapshot(ctx, path, filepath.Join(dir, ledgerFile)); err != nil {
-		return fmt.Errorf("%w: read %s: %w", quota.ErrUnavailable, path, sqlitefile.Explain(path, err))
+		return refused
 	}
 	reader, cfg := *a, *a.cfg
 	reader.cfg, cfg.Data = &cfg, dir

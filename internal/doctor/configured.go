@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -121,6 +122,8 @@ func (d *Doctor) Policy(ctx context.Context) ([]policy.Verdict, error) {
 	}
 	if s, err := storeSummary(ctx, d); err == nil {
 		f.LastUsed = s.DoneAt
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		f.NoStore = err
 	}
 	oldest := now.AddDate(0, 0, -t.Policy[terms.Retention].Days)
 	for _, dir := range append([]string{d.Config.Data}, d.Config.Backups...) {

@@ -22,6 +22,9 @@ func checkData(_ context.Context, d *Doctor) Finding {
 	if dir == "" {
 		return fail(BadConfig, "no data directory is known", "give --data")
 	}
+	if err := ownfile.CheckDir(dir); err != nil {
+		return failRemedy(err)
+	}
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -31,9 +34,7 @@ func checkData(_ context.Context, d *Doctor) Finding {
 		}
 		return warn(dir+" is not there yet", "ingest run makes it; was another --data meant?")
 	case err != nil:
-		return failWith(err, "run this with sudo, or give another --data")
-	case !info.IsDir():
-		return fail(BadConfig, dir+" is a file", "give another --data")
+		return failWith(err, "give another --data")
 	}
 	return judgeOwner(dir, info, d)
 }
@@ -41,17 +42,18 @@ func checkData(_ context.Context, d *Doctor) Finding {
 // judgeOwner compares the owner of the directory with the user who runs this.
 func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	uid := d.UID
-	owner, known := ownerOf(info)
+	owner := ownfile.Owner(info)
+	known := owner >= 0
 	switch {
 	case known && owner != uid && uid != 0:
-		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, this is %s", dir, userName(owner), userName(uid)),
-			"run this with "+sudo(owner)+", or give another --data")
+		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, this is %s", dir, ownfile.UserName(owner), ownfile.UserName(uid)),
+			"run this with "+ownfile.Sudo(owner)+", or give another --data")
 	case !writable(dir):
 		return fail(BadConfig, dir+" cannot be written", "mount it for writing, and make its mode 0700")
 	}
 	if foreign := notOwnedBy(owner, dir, store.FileName, d.LedgerFile, sqlitefile.LockPath(d.LedgerFile)); known &&
 		len(foreign) > 0 {
-		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, but not %s", dir, userName(owner), strings.Join(foreign, ", ")),
+		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, but not %s", dir, ownfile.UserName(owner), strings.Join(foreign, ", ")),
 			fmt.Sprintf("chown -R --reference=%s %s, as root, and run ingest as one user only", dir, dir))
 	}
 	for _, name := range []string{store.FileName, d.LedgerFile, sqlitefile.LockPath(d.LedgerFile)} {
@@ -64,8 +66,8 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	lock, err := ownfile.Open(filepath.Join(dir, sqlitefile.LockPath(d.LedgerFile)), os.O_WRONLY)
 	if err == nil {
 		_ = lock.Close()
-	} else if at, ok := errors.AsType[*ownfile.Error](err); ok {
-		return fail(BadConfig, at.Path+" "+at.Why, at.Cure)
+	} else if _, ours := errors.AsType[*ownfile.Error](err); ours {
+		return failRemedy(err)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fail(BadConfig, err.Error(),
 			"see the system's log: after an error a disk may be read-only until it is repaired and mounted again")
@@ -73,15 +75,7 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && known {
 		return warn(fmt.Sprintf("%s has mode %04o: others of this machine can look into it", dir, mode), "chmod 700 "+dir)
 	}
-	return okf("%s: owner %s, mode %04o, can be written", dir, userName(owner), info.Mode().Perm())
-}
-
-// sudo returns how to become a user. Only root can look into the directories that systemd makes for a service.
-func sudo(uid int) string {
-	if uid == 0 || uid >= 61184 && uid <= 65519 {
-		return "sudo"
-	}
-	return "sudo -u " + userName(uid)
+	return okf("%s: owner %s, mode %04o, can be written", dir, ownfile.UserName(owner), info.Mode().Perm())
 }
 
 // notOwnedBy lists the files whose names begin with one of names and that another user owns, as after a run by root.
@@ -99,7 +93,7 @@ func notOwnedBy(owner int, dir string, names ...string) []string {
 		if err != nil {
 			continue
 		}
-		if uid, known := ownerOf(info); known && uid != owner {
+		if ownfile.Owner(info) != owner {
 			out = append(out, e.Name())
 		}
 	}
@@ -119,10 +113,8 @@ func nearestExisting(dir string) string {
 }
 
 func checkDisk(_ context.Context, d *Doctor) Finding {
-	if full, ok := errors.AsType[*sqlitefile.NoRoomError](sqlitefile.Room(filepath.Join(d.Config.Data, d.LedgerFile),
-		sqlitefile.AnswerRoom)); ok {
-		wrong, advice := full.Remedy()
-		return fail(Other, wrong, advice)
+	if full := sqlitefile.Room(d.ledgerFile(), sqlitefile.AnswerRoom); full != nil {
+		return failRemedy(full)
 	}
 	v, err := volumeOf(nearestExisting(d.Config.Data))
 	switch {

@@ -5,6 +5,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -161,6 +162,15 @@ func failAs(err error, detail, advice string) Finding {
 
 // failWith is failAs with the error's text as the detail.
 func failWith(err error, advice string) Finding { return failAs(err, err.Error(), advice) }
+
+// failRemedy is failAs for an error that knows its cure, or none.
+func failRemedy(err error) Finding {
+	if known, ok := errors.AsType[standing.Remedy](err); ok {
+		wrong, advice := known.Remedy()
+		return failAs(err, wrong, advice)
+	}
+	return failWith(err, "")
+}
 
 // noFinding is the finding of a check that has nothing to look at, or whose subject another check reports on.
 var noFinding = Finding{}

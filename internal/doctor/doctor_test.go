@@ -15,6 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/regions"
@@ -85,7 +86,7 @@ func TestOwnersOfADataDirectoryAreKnown(t *testing.T) {
 	dir := t.TempDir()
 	d := &doctor.Doctor{Config: &config.Config{Data: dir}, UID: 4711, LedgerFile: "quota.db"}
 	if f := doctor.LookData(t.Context(), d); f.Status != doctor.Fail || f.Exit != doctor.BadConfig ||
-		!strings.Contains(f.Detail, "belongs to "+doctor.UserName(os.Getuid())+", this is user 4711") {
+		!strings.Contains(f.Detail, "belongs to "+ownfile.UserName(os.Getuid())+", this is user 4711") {
 		t.Errorf("%+v", f)
 	}
 	if os.Getuid() != 0 {
@@ -106,7 +107,7 @@ func TestOwnersOfADataDirectoryAreKnown(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	d.UID = 4711
-	for owner, cure := range map[int]string{65534: "sudo -u " + doctor.UserName(65534) + ",", 61184: "with sudo,"} { // systemd made the latter
+	for owner, cure := range map[int]string{65534: "sudo -u " + ownfile.UserName(65534) + ",", 61184: "with sudo,"} { // systemd made the latter
 		if err := os.Lchown(dir, owner, owner); err != nil {
 			t.Fatal(err)
 		}

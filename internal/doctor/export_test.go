@@ -14,7 +14,6 @@ var (
 	JudgeClockGap      = judgeClockGap
 	JudgeUpstreamClock = (*Doctor).judgeUpstreamClock
 	JudgeAnswers       = judgeAnswers
-	UserName           = userName
 )
 
 func JudgeSpace(free, size int64) Finding { return volume{free: free, size: size}.judgeSpace() }

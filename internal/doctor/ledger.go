@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/trendvidstream/ingest/internal/audit"
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/standing"
@@ -55,8 +56,12 @@ func checkLedger(ctx context.Context, d *Doctor) Finding {
 	}
 	_, err := ledgerReport(ctx, d)
 	switch {
+	case err != nil && ownfile.CheckDir(d.Config.Data) != nil:
+		return noFinding // data reports it
 	case errors.Is(err, fs.ErrNotExist) && checkLost(ctx, d).Status == Fail:
 		return noFinding // lost reports it
+	case errors.As(err, new(*ownfile.Error)):
+		return failRemedy(err)
 	case errors.Is(err, fs.ErrNotExist):
 		return warn(d.ledgerFile()+" is not there yet", "ingest run makes it")
 	case errors.Is(err, sqlitefile.ErrLeftover):

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -22,7 +23,7 @@ func checkEnvironment(_ context.Context, d *Doctor) Finding {
 		return warn("running as root: the user of a service cannot write to files that it makes",
 			"run ingest as the user that owns the data; root is for looking only")
 	}
-	return okf("%s", userName(d.UID))
+	return okf("%s", ownfile.UserName(d.UID))
 }
 
 // firstBuild is before any build of this program: a clock that shows an earlier time was never set.

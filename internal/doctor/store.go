@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/audit"
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
@@ -56,8 +57,7 @@ func checkStore(ctx context.Context, d *Doctor) Finding {
 		name := cmp.Or(d.StoreName, filepath.Join(d.Config.Data, store.FileName))
 		if errors.Is(err, fs.ErrNotExist) {
 			if gone := d.storeGone(ctx, name); gone != nil {
-				wrong, advice := gone.Remedy()
-				return fail(BadConfig, wrong, advice)
+				return failRemedy(gone)
 			}
 		}
 		return d.judgeUnreadable(name, err)
@@ -131,6 +131,10 @@ func (d *Doctor) judgeUnreadable(path string, err error) Finding {
 	var corrupt *store.CorruptError
 	var version *store.VersionError
 	switch {
+	case d.OpenStore == nil && ownfile.CheckDir(d.Config.Data) != nil:
+		return noFinding // data reports it
+	case errors.As(err, new(*ownfile.Error)):
+		return failRemedy(err)
 	case errors.Is(err, store.ErrMissing):
 		return warn(path+" has no tables yet", "ingest run makes them")
 	case errors.Is(err, fs.ErrNotExist):
@@ -259,8 +263,8 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 	host, _ := d.Upstream(ctx) // unknown if the config is broken: the next run stores it
 	r, err := store.Repair(ctx, d.Config.Data, store.Options{Upstream: host, Now: d.now, Upgraded: d.Upgraded})
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return noFinding // store reports it
+	case errors.Is(err, fs.ErrNotExist), ownfile.CheckDir(d.Config.Data) != nil:
+		return noFinding // store or data reports it
 	case errors.As(err, new(*store.ApplicationError)):
 		return failWith(err, "move it away, and begin a new store: ingest run --accept-new-store; nothing was changed")
 	case errors.As(err, new(*store.VersionError)):

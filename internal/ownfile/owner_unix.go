@@ -14,8 +14,8 @@ const (
 	noWait   = syscall.O_NONBLOCK
 )
 
-// owner returns the user id of a file's owner.
-func owner(info fs.FileInfo) int {
+// Owner returns the user id of a file's owner; -1 where the system has none.
+func Owner(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Uid)
 	}
@@ -24,7 +24,7 @@ func owner(info fs.FileInfo) int {
 
 // ours reports whether a file belongs to this user, to root, or to the user who became root by sudo.
 func ours(info fs.FileInfo) bool {
-	uid := owner(info)
+	uid := Owner(info)
 	return uid == 0 || uid == os.Geteuid() || os.Geteuid() == 0 && strconv.Itoa(uid) == os.Getenv("SUDO_UID")
 }
 

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
+	"syscall"
 )
 
 // Error is a file or a directory that another user could have put there or could replace. It is an fs.ErrPermission.
@@ -16,6 +19,52 @@ type Error struct{ Path, Why, Cure string }
 func (e *Error) Error() string { return e.Path + " " + e.Why + ": " + e.Cure }
 
 func (e *Error) Unwrap() error { return fs.ErrPermission }
+
+// Remedy names the trouble and the cure.
+func (e *Error) Remedy() (wrong, advice string) { return e.Path + " " + e.Why, e.Cure }
+
+// reach adds the cure to the system's error about a path that it cannot reach: a directory above may not be entered by
+// this user, or is a file.
+func reach(path string, err error) error {
+	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	dir := filepath.Dir(path)
+	info, seen := os.Stat(dir)
+	for seen != nil && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+		info, seen = os.Stat(dir)
+	}
+	switch {
+	case seen != nil:
+		return err
+	case !info.IsDir():
+		return &Error{dir, "is no directory", "give another one"}
+	}
+	uid := Owner(info)
+	return &Error{dir, "belongs to " + UserName(uid) + " and may not be entered by this user",
+		"run this with " + Sudo(uid) + ", or give another directory"}
+}
+
+// Sudo returns how to become a user. Only root can look into the directories that systemd makes for a service.
+func Sudo(uid int) string {
+	if uid <= 0 || uid >= 61184 && uid <= 65519 {
+		return "sudo"
+	}
+	return "sudo -u " + UserName(uid)
+}
+
+// UserName returns a user's name, or its id: a service's user often has no name.
+func UserName(uid int) string {
+	u, err := user.LookupId(strconv.Itoa(uid))
+	switch {
+	case uid < 0:
+		return "this user"
+	case err != nil:
+		return "user " + strconv.Itoa(uid)
+	}
+	return u.Username
+}
 
 // Open opens a regular file that no other user may write. With os.O_CREATE in flag it makes a missing one, of mode
 // 0600.
@@ -44,7 +93,7 @@ func Check(path string) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return reach(path, err)
 	}
 	return judge(path, info)
 }
@@ -61,7 +110,7 @@ func judge(path string, info fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	if !ours(info) && owner(info) != owner(dir) {
+	if !ours(info) && Owner(info) != Owner(dir) {
 		return &Error{path, "belongs to another user than its directory", "see who put it there, and remove it or chown it"}
 	}
 	return nil
@@ -85,7 +134,7 @@ func CheckTarget(dir, trusted string) error {
 	if err != nil || ours(info) || os.Geteuid() != 0 {
 		return checkDir(dir, true)
 	}
-	if like, err := os.Stat(trusted); err == nil && owner(like) == owner(info) {
+	if like, err := os.Stat(trusted); err == nil && Owner(like) == Owner(info) {
 		return checkDir(dir, true)
 	}
 	return &Error{dir, "belongs to another user, who could have root write elsewhere",
@@ -109,7 +158,7 @@ func Resolve(dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if target, err := os.Stat(part); err == nil && !ours(info) && owner(target) != owner(info) {
+		if target, err := os.Stat(part); err == nil && !ours(info) && Owner(target) != Owner(info) {
 			return "", &Error{part, "is a symbolic link of another user, to a directory that is not that user's",
 				"remove it, or give the directory itself"}
 		}
@@ -129,13 +178,17 @@ func checkDir(dir string, sticky bool) error {
 	if err != nil {
 		return err
 	}
+	inside := whole + string(filepath.Separator) + "."
+	if _, err := os.Stat(inside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return reach(inside, err)
+	}
 	var below fs.FileInfo
 	for d := whole; ; d = filepath.Dir(d) {
 		info, err := os.Stat(d)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return err
+			return reach(d, err)
 		case writableByAll(info) && (d == whole && !sticky || info.Mode()&fs.ModeSticky == 0):
 			return &Error{d, "can be written by every user of this machine",
 				fmt.Sprintf("chmod o-w %s, or give another directory than %s", d, dir)}

@@ -21,7 +21,8 @@ type Facts struct {
 	Copies      []string  // of the store, older than allowed
 	Looked      []string  // the directories that were searched for copies
 	Unread      []string  // directories that could not be searched
-	LastUsed    time.Time // when quota was last spent; zero: never, or not known
+	LastUsed    time.Time // when quota was last spent; zero: never
+	NoStore     error     // why that is not known
 	Now         time.Time
 }
 
@@ -155,6 +156,8 @@ func ownFrontEnd(_ terms.Clause, f Facts) Verdict {
 func unusedQuota(c terms.Clause, f Facts) Verdict {
 	last := f.LastUsed.UTC().Format(time.DateOnly)
 	switch {
+	case f.NoStore != nil:
+		return Verdict{Status: Yours, Detail: "the store cannot be read, which knows when quota was last used"}
 	case f.LastUsed.IsZero():
 		return Verdict{Status: Kept, Detail: "nothing was fetched from here yet"}
 	case f.Now.Before(f.LastUsed.AddDate(0, 0, c.Days)):

@@ -97,8 +97,9 @@ func Code(err error) int {
 	return e.Code() & 0xff
 }
 
-// Explain adds to SQLite's error that it cannot open the file at path the system's reason, if that is Forbidden or
-// that too many files are open. An error of a file that may not be opened or written is fs.ErrPermission.
+// Explain adds to SQLite's error that it cannot open the file at path, or one beside it, the system's reason, if that
+// is Forbidden or that too many files are open. An error of a file that may not be opened or written is
+// fs.ErrPermission.
 func Explain(path string, err error) error {
 	switch Code(err) {
 	case sqlite3.SQLITE_CANTOPEN:
@@ -110,6 +111,7 @@ func Explain(path string, err error) error {
 	f, why := os.OpenFile(path, os.O_RDWR, 0)
 	if why == nil {
 		_ = f.Close()
+		why = withTemp(path, (*os.File).Close)
 	}
 	if at, ok := errors.AsType[*fs.PathError](why); ok && (Forbidden(why) || errors.Is(why, syscall.EMFILE)) {
 		return fmt.Errorf("%w: %w", err, at.Err)

@@ -45,20 +45,23 @@ var (
 func Room(path string, n int64) error {
 	probing.Lock()
 	defer probing.Unlock()
-	f, err := openNameless(filepath.Dir(path))
-	if err != nil {
-		f, err = os.CreateTemp(filepath.Dir(path), ".room-*")
-		if err == nil {
-			defer removeFile(f.Name())() // a process that is killed now leaves nothing
-		}
-	}
-	if err == nil {
-		err = fill(f, n)
-	}
-	if isFull(err) {
+	if err := withTemp(path, func(f *os.File) error { return fill(f, n) }); isFull(err) {
 		return &NoRoomError{Path: path, Err: err}
 	}
 	return nil
+}
+
+// withTemp calls do with a new file in the directory of path, which do closes and which has no name in the end.
+func withTemp(path string, do func(*os.File) error) error {
+	f, err := openNameless(filepath.Dir(path))
+	if err != nil {
+		f, err = os.CreateTemp(filepath.Dir(path), ".room-*")
+		if err != nil {
+			return err
+		}
+		defer removeFile(f.Name())() // a process that is killed now leaves nothing
+	}
+	return do(f)
 }
 
 // removeFile removes an open file, and returns the function that removes it once it is closed: Windows removes no
