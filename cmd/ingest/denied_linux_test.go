@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// denied is a state of files in which an unprivileged user, nobody, lacks a right that a command needs.
+// denied is files that the stranger, an unprivileged user, may not use as a command needs to.
 type denied struct {
 	name  string
-	plant func(t *testing.T, dir, data string) (given string, err error) // data is nobody's; given is the --data of the commands
+	plant func(t *testing.T, dir, data string) (given string, err error) // data is the stranger's; given is the --data of the commands
 	cure  []string                                                       // one of them is in the message of every command that is refused
 	reads bool                                                           // commands that only read work
 }
