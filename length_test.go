@@ -35,7 +35,7 @@ func TestALengthIsARangeOfDurations(t *testing.T) {
 		}
 	}
 	if !(ingest.Length{}).Holds(0) {
-		t.Error("all lengths do not hold a live video")
+		t.Error("all lengths of a live video: got false, want true")
 	}
 	for _, text := range []string{"", "-", "3m", "short", "-3", "20m-3m", "-0s", "-500ms", "-1m-", "3m-20m-", "1h0.5s-"} {
 		if l, err := ingest.ParseLength(text); err == nil {

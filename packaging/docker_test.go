@@ -12,7 +12,7 @@ import (
 func TestImageIsStaticAndNotRoot(t *testing.T) {
 	_, last, ok := strings.Cut(read(t, "../Dockerfile"), "\nFROM scratch\n")
 	if !ok {
-		t.Fatal("the last stage is not scratch")
+		t.Fatal("the Dockerfile has no stage FROM scratch, want it as the last")
 	}
 	for _, want := range []string{
 		"USER 65532:65532\n",
@@ -49,10 +49,10 @@ func TestTheImagesBinaryKnowsItsVersion(t *testing.T) {
 	const most = 37_000_000
 	dockerfile := read(t, "../Dockerfile")
 	if !strings.Contains(dockerfile, "--build-arg VERSION=") || !strings.Contains(dockerfile, "\nARG VERSION=dev\nRUN ") {
-		t.Fatal("no argument VERSION reaches the build")
+		t.Fatalf("no argument VERSION reaches the build:\n%s", dockerfile)
 	}
 	if !strings.Contains(dockerfile, `RUN sh tools/build.sh "${VERSION}" /out/ingest `) {
-		t.Fatal("the Dockerfile builds in another way than make build")
+		t.Fatalf("the Dockerfile does not build with tools/build.sh, as make build does:\n%s", dockerfile)
 	}
 	path := filepath.Join(t.TempDir(), "ingest")
 	build := exec.CommandContext(t.Context(), "sh", "tools/build.sh", "v9.8.7", path)

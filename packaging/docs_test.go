@@ -106,7 +106,7 @@ func TestDocsNameTargetsThatExist(t *testing.T) {
 	makefile, proofs := read(t, "../Makefile"), read(t, "../tools/prove.sh")
 	found := makeTarget.FindAllStringSubmatch(read(t, "../CONTRIBUTING.md")+read(t, "../README.md"), -1)
 	if len(found) == 0 {
-		t.Fatal("no target named")
+		t.Fatal("README and CONTRIBUTING name 0 targets of make, want at least 1")
 	}
 	for _, m := range found {
 		if !strings.Contains(makefile, "\n"+m[1]+":") && !strings.Contains(proofs, "\n"+m[1]+" | ") {
@@ -194,7 +194,7 @@ func TestThePromisesNameExistingThings(t *testing.T) {
 	}
 	long := regexp.MustCompile(`(?m)^LONG = (.*)$`).FindStringSubmatch(read(t, "../Makefile"))
 	if long == nil {
-		t.Fatal("the Makefile does not say which tests are long")
+		t.Fatal("the Makefile has no line LONG = ..., want one")
 	}
 	for _, row := range rows {
 		for file := range strings.SplitSeq(strings.ReplaceAll(row[1], "`", ""), ", ") {

@@ -51,6 +51,6 @@ func TestAResultIsSimulatedOnce(t *testing.T) {
 		}
 	}
 	if err := (&results{file: file, Seed: 2, Days: 14}).load(); err == nil {
-		t.Error("results of another seed are taken")
+		t.Errorf("results of seed 1 were loaded for seed 2 and 14 days: got no error, want one")
 	}
 }

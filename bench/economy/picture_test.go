@@ -29,6 +29,6 @@ func TestTheCaptionHasThePicturesFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if writeCaption(file, time.Hour, time.Hour) == nil {
-		t.Error("a README without a caption is no error")
+		t.Error("writeCaption of a README without a caption: got no error, want one")
 	}
 }

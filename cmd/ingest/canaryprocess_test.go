@@ -87,7 +87,7 @@ func noProcessShowsTheKey(t *testing.T, pairs share) {
 	}
 	c.watch(t, ping.name, ping.heard.bytes())
 	if len(ping.heard.bytes()) == 0 {
-		t.Error("the dead man's switch was told nothing")
+		t.Error("the dead man's switch heard 0 bytes, want a request")
 	}
 	for _, hazard := range hazards {
 		if hazard.spied != nil {

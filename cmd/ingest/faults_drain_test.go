@@ -134,14 +134,14 @@ func TestFaultDrainedAtMidnight(t *testing.T) {
 		}
 		d := m.take(true)
 		if m.call() {
-			t.Fatal("the upstream is not drained")
+			t.Fatalf("a call at %v: got answered, want refused: the upstream is drained", m.now)
 		}
 		m.drain(d)
 		m.take(false)
 		m.now = turn.Add(400 * time.Millisecond)
 		m.take(true)
 		if !m.call() {
-			t.Error("the new day is not open")
+			t.Errorf("a call at %v: got refused, want answered: a new day began at %v", m.now, turn)
 		}
 		m.judge("drained at 23:59:59.9", began)
 	})
@@ -151,13 +151,13 @@ func TestFaultDrainedAtMidnight(t *testing.T) {
 		m.call()
 		d := m.take(true)
 		if m.call() {
-			t.Fatal("the upstream is not drained")
+			t.Fatalf("a call at %v: got answered, want refused: the upstream is drained", m.now)
 		}
 		m.now = turn.Add(400 * time.Millisecond) // the refusal arrives
 		m.drain(d)
 		m.take(true)
 		if !m.call() {
-			t.Error("the new day is not open")
+			t.Errorf("a call at %v: got refused, want answered: a new day began at %v", m.now, turn)
 		}
 		m.judge("taken at 23:59:59.9, refused at 00:00:00.4", began)
 	})
@@ -168,14 +168,14 @@ func TestFaultDrainedAtMidnight(t *testing.T) {
 		m.now = turn.Add(400 * time.Millisecond)
 		d := m.take(true)
 		if m.call() {
-			t.Fatal("the upstream is not drained")
+			t.Fatalf("a call at %v: got answered, want refused: the upstream is drained", m.now)
 		}
 		m.drain(d)
 		m.take(false)
 		m.now = m.now.Add(5*time.Minute + time.Millisecond)
 		m.take(true)
 		if !m.call() {
-			t.Error("the new day is not open")
+			t.Errorf("a call at %v: got refused, want answered: a new day began at %v", m.now, turn)
 		}
 		m.judge("refused at 00:00:00.4 by a clock a second late", began)
 	})

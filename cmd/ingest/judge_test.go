@@ -181,7 +181,8 @@ func (j *judge) judge() {
 		expected, newest.once, newest.reason, newest.reasons[ingest.Missed], newest.reasons[ingest.Skipped],
 		newest.reason-newest.reasons[ingest.Missed]-newest.reasons[ingest.Skipped], newest.twice, newest.neither)
 	if every.once != expected || newest.once+newest.reason != expected {
-		j.t.Error("a tick was lost, or committed twice")
+		j.t.Errorf("a tick was lost, or committed twice: %d and %d committed once, %d with a reason, want %d in all",
+			every.once, newest.once, newest.reason, expected)
 	}
 	if len(slots) > 0 {
 		j.t.Errorf("%d slots that nobody expected: %v", len(slots), slots)

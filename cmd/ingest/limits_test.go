@@ -92,7 +92,7 @@ func TestServesOnOneRedisAdmitOneLimit(t *testing.T) {
 			}
 			var seconds int
 			if got := run(both[1]); got == "0" {
-				t.Error("the 61st of 60 is admitted")
+				t.Errorf("the 61st of 60: got %s seconds to wait, want some", got)
 			} else if _, err := fmt.Sscan(got, &seconds); err != nil || seconds < 3000 || seconds > 3600 {
 				t.Errorf("it waits for %q s, of an hour", got)
 			}

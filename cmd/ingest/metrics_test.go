@@ -56,7 +56,7 @@ func TestMetricsCountTheSpendsOfOneShotRuns(t *testing.T) {
 		want = append(want, fmt.Sprintf("ingest_freshness_stale{job=%q,region=%q} %d", s.Job, s.Region, late))
 	}
 	if stopped == 0 {
-		t.Fatal("nothing was stopped")
+		t.Fatal("0 slots were stopped, want at least 1")
 	}
 	want = append(want, fmt.Sprintf("ingest_slots{job=\"chart\",outcome=\"stopped\"} %d", stopped))
 	missing := func(text string) []string {
@@ -92,6 +92,6 @@ func TestMetricsCountTheSpendsOfOneShotRuns(t *testing.T) {
 		}
 	}
 	if !strings.Contains(body, "INGEST_NOW has moved the clock") {
-		t.Error("the page does not say that its clock was moved")
+		t.Errorf("the page does not say that its clock was moved: %s", body)
 	}
 }

@@ -28,7 +28,7 @@ func TestSearchPagesAreTheDocumentsOfTheAPI(t *testing.T) {
 	ingestJSON[runDocument](t, exitOK, "run")
 	title := ingestJSON[report.SearchDocument](t, exitOK, "search", "official", "--limit", "1")
 	if len(title.Items) == 0 {
-		t.Fatal("the stand-in has nothing official")
+		t.Fatal("a search for official: got 0 items, want 1")
 	}
 	d := startServe(t, "--origin", "http://localhost:5173")
 	d.until("its store can be read", func() bool { code, _ := d.get("search?q=official"); return code == http.StatusOK })

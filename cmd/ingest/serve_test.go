@@ -96,8 +96,8 @@ func TestTwoServesFetchEachSlotOnce(t *testing.T) {
 		t.Errorf("%d units, want 32: no page twice", n)
 	}
 	sameCount(t, sim)
-	if a.stderr.count("outcome=done")+b.stderr.count("outcome=done") != 9 {
-		t.Error("a slot was done by both, or by none")
+	if one, two := a.stderr.count("outcome=done"), b.stderr.count("outcome=done"); one+two != 9 {
+		t.Errorf("%d and %d slots were done, want 9 in all: one was done by both, or by none", one, two)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestADeadLedgerKeepsServeRunning(t *testing.T) {
 		t.Errorf("/livez: %d, want 200", code)
 	}
 	if d.isReady() {
-		t.Error("ready without a ledger")
+		t.Error("/readyz without a ledger: got ready, want not ready")
 	}
 	d.until("what could go on has gone on", func() bool { return d.stderr.count("outcome=done") == 8 })
 	time.Sleep(time.Second) // for the look behind it
@@ -266,7 +266,7 @@ func TestADeadLedgerKeepsServeRunning(t *testing.T) {
 	}
 	d.end(syscall.SIGTERM)
 	if strings.Contains(d.stderr.String(), "hunter2") {
-		t.Error("the ledger's password is in the log")
+		t.Errorf("the ledger's password is in the log: %s", d.stderr.String())
 	}
 }
 
@@ -308,7 +308,7 @@ func TestARefusedKeyIsTriedAgain(t *testing.T) {
 		t.Errorf("%d lines about the key, want 1", n)
 	}
 	if strings.Contains(d.stderr.String(), "the-key") {
-		t.Error("the key is in the log")
+		t.Errorf("the key is in the log: %s", d.stderr.String())
 	}
 }
 

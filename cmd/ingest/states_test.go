@@ -253,7 +253,7 @@ func (tt trouble) commands(t *testing.T) {
 	if metrics, _ := ingestCode(t, tt.slots, "metrics"); !strings.Contains(metrics, tt.metric) {
 		t.Errorf("the metrics lack %s", tt.metric)
 	} else if tt.slots == exitOK && strings.Contains(metrics, unreadable) == (tt.quota == exitOK) {
-		t.Error("the metrics and quota differ on the ledger")
+		t.Errorf("quota ended with %d, and the metrics say otherwise of the ledger: %s", tt.quota, metrics)
 	}
 	found := ingestJSON[doctorDocument](t, tt.doctor, "doctor")
 	if tt.check != "" && found.find(tt.check).Status == doctor.OK || (tt.doctor == exitOK) != (found.Worst != doctor.Fail) {
@@ -325,7 +325,7 @@ func (tt trouble) service(t *testing.T) {
 		return code == http.StatusOK && strings.HasPrefix(headline, tt.page)
 	})
 	if _, metrics := d.get("metrics"); strings.Contains(metrics, unreadable) == (tt.quota == exitOK) {
-		t.Error("/metrics and /readyz differ on the ledger")
+		t.Errorf("quota ended with %d, and /metrics says otherwise of the ledger: %s", tt.quota, metrics)
 	}
 	if code, _ := d.get("v1/charts/US"); code != http.StatusOK {
 		t.Errorf("a chart is answered with %d", code)

@@ -74,6 +74,6 @@ func self(t *testing.T) string {
 			return path
 		}
 	}
-	t.Fatal("ingest is not on the path of the tests")
+	t.Fatalf("ingest is not on the path of the tests: %s", os.Getenv("PATH"))
 	return ""
 }

@@ -61,7 +61,7 @@ func strangerSwaps(t *testing.T, only string) {
 				}
 			}
 			if swapped == 0 {
-				t.Error("nothing was swapped")
+				t.Error("0 files were swapped, want at least 1")
 			}
 		})
 	}

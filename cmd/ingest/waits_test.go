@@ -80,8 +80,8 @@ func signalEndsWaits(t *testing.T, pairs ...string) {
 func TestLongReadsDoNotWait(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "postgres", 1000, youtubesim.Options{Seed: 5})
-	if p.force() != exitOK {
-		t.Fatal("no run")
+	if code := p.force(); code != exitOK {
+		t.Fatalf("run --force: exit %d, want %d", code, exitOK)
 	}
 	// read holds that a command that has to read first gives up within five seconds, beside the time of starting a
 	// process here.

@@ -84,7 +84,7 @@ func TestOthersAreNotedAfterAClockThatWasAhead(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	w := watched(t, s, seen{day: 30, hour: 1, own: 4}, seen{day: 0, hour: 10, others: 200}, seen{day: 1, hour: 10, others: 200})
 	if said := w.Expect(t.Context(), reported(s, midnight.AddDate(0, 0, 2), 0, 0)).Others; said == "" {
-		t.Error("nothing is expected of who took 200 of 300 units on each of the last 2 days")
+		t.Errorf("others took 200 of 300 units on each of the last 2 days: got %q expected, want their takes", said)
 	}
 }
 

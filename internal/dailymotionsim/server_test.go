@@ -92,12 +92,12 @@ func TestTheSameSeedGivesTheSameCatalogue(t *testing.T) {
 		t.Errorf("%d and %d videos, not the same", len(a.List), len(b.List))
 	}
 	if _, other := ask(t, newServer(t, dailymotionsim.Options{Seed: 6}), chart); reflect.DeepEqual(a, other) {
-		t.Error("another seed gives the same")
+		t.Errorf("seeds 5 and 6: got the same chart %v", ids(other))
 	}
 	c.Time = c.Add(3 * time.Hour)
 	_, later := ask(t, newServer(t, o), chart)
 	if reflect.DeepEqual(ids(a), ids(later)) {
-		t.Error("the chart did not move in three hours")
+		t.Errorf("a chart and the one 3 h later: got the same %v", ids(later))
 	}
 }
 

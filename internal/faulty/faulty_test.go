@@ -95,11 +95,11 @@ func TestRefusedUntilPass(t *testing.T) {
 	wantEval(t, c, ":1")
 	p.Refuse()
 	if _, err := c.eval(count, time.Second); err == nil {
-		t.Error("a connection outlived the refusal")
+		t.Error("a command on an old connection after Refuse: got an answer, want an error")
 	}
 	if c, err := net.Dial("tcp", p.Addr()); err == nil {
 		_ = c.Close()
-		t.Error("connected")
+		t.Error("a connection after Refuse: got one, want an error")
 	}
 	if err := p.Pass(); err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestServerComesBackAsItsDiskHasIt(t *testing.T) {
 			test.before(s)
 			s.Kill()
 			if _, err := s.Do("PING"); err == nil {
-				t.Fatal("alive after its death")
+				t.Fatal("PING after Kill: got an answer, want an error")
 			}
 			s.Restart()
 			if got := s.Must("GET", "n"); got != test.want {

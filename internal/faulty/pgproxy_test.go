@@ -124,7 +124,7 @@ func TestPostgresReplicaLags(t *testing.T) {
 		began := time.Now()
 		for r.Must(t, "SELECT count(*) FROM n") != n {
 			if time.Since(began) > time.Minute {
-				t.Fatal("it does not follow")
+				t.Fatalf("the replica has %v rows after a minute, want %v", r.Must(t, "SELECT count(*) FROM n"), n)
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -154,7 +154,7 @@ func TestPostgresThatHangs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := c.Exec(ctx, "SELECT 1"); err == nil {
-		t.Error("it was answered")
+		t.Error("a query to the frozen server: got an answer within 50 ms, want none")
 	}
 	if err := p.Pass(); err != nil {
 		t.Fatal(err)
@@ -176,6 +176,6 @@ func TestAFullDiskIsFullUntilItIsFreed(t *testing.T) {
 	d.Free(t)
 	d.Must(t, "INSERT INTO n SELECT repeat('x', 1000) FROM generate_series(1, 1000)")
 	if _, err := os.Stat(d.Data); err == nil {
-		t.Error("others see the disk")
+		t.Errorf("%s: got visible, want it hidden from other processes", d.Data)
 	}
 }

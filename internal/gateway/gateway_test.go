@@ -314,7 +314,7 @@ func TestAProvidersFaultIsBoundedAndChargedOnce(t *testing.T) {
 				t.Errorf("%d, %d arrived, %d charged: %s", a.StatusCode, w.calls(), w.spent("units"), a.body)
 			}
 			if strings.Contains(fmt.Sprint(a.Header)+a.body, ourKey) {
-				t.Error("it shows the key")
+				t.Errorf("the answer shows the key: %v %s", a.Header, a.body)
 			}
 		})
 	}

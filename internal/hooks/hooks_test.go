@@ -259,7 +259,7 @@ func TestAProgramThatHangsIsKilledWithItsChildren(t *testing.T) {
 		}
 		runtime.Gosched()
 	}
-	t.Error("its child lives on")
+	t.Error("the hook's child: got alive, want it ended with the hook")
 }
 
 func TestAProgramThatFailsIsTriedAgain(t *testing.T) {
@@ -272,6 +272,6 @@ func TestAProgramThatFailsIsTriedAgain(t *testing.T) {
 	}
 	w.clock = w.clock.Add(time.Minute)
 	if w.Tell(t.Context()); w.state(t, "run").Waiting != 0 {
-		t.Error("it was not tried again")
+		t.Errorf("a minute later %d events wait, want 0", w.state(t, "run").Waiting)
 	}
 }

@@ -62,7 +62,7 @@ func TestOnlyOwnPlainFilesAreOpened(t *testing.T) {
 				case err := <-done:
 					judge(t, err, tt.want)
 				case <-time.After(10 * time.Second):
-					t.Fatal("it waits")
+					t.Fatal("the open: got no end within 10 s, want an error at once")
 				}
 			}
 			judge(t, ownfile.Check(path), tt.want)

@@ -64,7 +64,7 @@ func TestEveryPlaceOfAChartIsOnItsPage(t *testing.T) {
 			}
 		}
 		if from == 31 && !strings.Contains(body, `href="/charts/US?from=61"`) {
-			t.Error("no link to the next page")
+			t.Errorf("page 2 has no link to the next page:\n%s", body)
 		}
 	}
 	if seen != 70 {
@@ -86,7 +86,7 @@ func TestEveryPlaceOfAChartIsOnItsPage(t *testing.T) {
 		}
 	}
 	if body := bodyOf(t, get(t, s, "/charts/US?since=24h&show=risen&at=2026-02-24T18:30:00Z")); !strings.Contains(html.UnescapeString(body), "/charts/US?at=2026-02-24T18%3A30%3A00Z&show=risen&since=6h") {
-		t.Error("a choice forgets the others")
+		t.Errorf("a choice forgets the other choices:\n%s", body)
 	}
 }
 
@@ -123,10 +123,10 @@ func TestAShortChartNamesItsMissingPart(t *testing.T) {
 		return doc, err
 	}
 	if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, ">18:39 UTC</time> is not complete") || !strings.Contains(body, "/charts/US?partial=true") {
-		t.Error("a later fetch that was stopped is not named")
+		t.Errorf("a later fetch that was stopped is not named:\n%s", body)
 	}
 	if body := bodyOf(t, get(t, s, "/charts/US?partial=true")); !strings.Contains(body, "not complete") {
-		t.Error("a partial chart does not say so")
+		t.Errorf("a partial chart does not say so:\n%s", body)
 	}
 	docs.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
 		if params.Get("compare") != "" {
@@ -135,7 +135,7 @@ func TestAShortChartNamesItsMissingPart(t *testing.T) {
 		return whole(ctx, region, params)
 	}
 	if body := bodyOf(t, get(t, s, "/charts/US?since=24h")); !strings.Contains(body, "No chart so much older is kept") || strings.Count(body, `class="row"`) != 3 {
-		t.Error("a comparison with what is not kept hides the chart, or says nothing")
+		t.Errorf("a comparison with a chart that is gone hides the chart, or says nothing:\n%s", body)
 	}
 	for _, err := range []error{report.ErrNotFound, report.ErrBadRequest} {
 		docs.Chart = func(context.Context, string, url.Values) (report.MovesDocument, error) {
@@ -218,11 +218,11 @@ func TestAVideoIsDrawnAndListed(t *testing.T) {
 	}
 	s.Hidden = true
 	if body := bodyOf(t, get(t, s, "/videos/a?since=29d")); strings.Contains(body, "Gained") || strings.Contains(body, "+38") {
-		t.Error("what was gained is shown although it is hidden")
+		t.Errorf("gains are shown although they are hidden:\n%s", body)
 	}
 	docs.Video = short
 	if body := bodyOf(t, get(t, s, "/videos/a")); !strings.Contains(body, `class="plot" height="97"`) || !strings.Contains(body, "It was first seen ") || !strings.Contains(body, "<svg") || !strings.Contains(body, "1,234,567") || strings.Contains(body, "NaN") {
-		t.Error("a single sighting is not drawn")
+		t.Errorf("a single sighting is not drawn:\n%s", body)
 	}
 }
 

@@ -106,7 +106,7 @@ func TestNoNameOfALineCoversAnother(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, ">FR<") {
-		t.Error("a line that ended long ago has its name at the end")
+		t.Errorf("a line that ended long ago has its name at the end:\n%s", text)
 	}
 }
 

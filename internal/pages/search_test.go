@@ -62,7 +62,7 @@ func TestASearchPageObeysAllFiltersOfItsAddress(t *testing.T) {
 		}
 	}
 	if body := bodyOf(t, get(t, s, "/search?q=trailer")); strings.Contains(body, "Last seen since") {
-		t.Error("it offers a filter without a choice")
+		t.Errorf("the page offers a filter without a choice:\n%s", body)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestASearchPageShowsItsDocument(t *testing.T) {
 		t.Errorf("%d, %d rows; the box must keep the filters:\n%s", answer.StatusCode, rows, body)
 	}
 	if !strings.Contains(body, "><mark>trailer</mark><mark> </mark>trailer ") {
-		t.Error("what was found is not marked")
+		t.Errorf("the found words are not marked:\n%s", body)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestAPageIsMadeOnceForAllWhoAsk(t *testing.T) {
 				t.Errorf("a page that cannot be read: %d %v", failed.StatusCode, failed.Header)
 			}
 		}); n == 0 {
-			t.Error("a failure was kept")
+			t.Error("the second request after a failure: got 0 reads, want one")
 		}
 	}
 	if status := ask(h, "GET", "/status"); status.Header.Get("Cache-Control") != "no-store" || status.Header.Get("ETag") != "" {
@@ -168,6 +168,6 @@ func TestAnAnswerWithAClientsOwnFiguresIsPrivate(t *testing.T) {
 		}
 	}
 	if resp := ask(h, "GET", "/v1/search?q=cup"); resp.Header.Get("RateLimit") == "" {
-		t.Error("no figures of a client's own")
+		t.Errorf("RateLimit of an answer: got none, want the client's figures: %v", resp.Header)
 	}
 }

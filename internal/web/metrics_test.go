@@ -93,7 +93,7 @@ func sourced() (*web.Site, *web.Source) {
 func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
 	site, _ := sourced()
 	if _, body := get(t, site, "/metrics"); strings.Contains(body, "ingest_api_") || strings.Contains(body, "ingest_upstream_") {
-		t.Error("there are figures of what is not there")
+		t.Errorf("metrics without limits and an upstream have figures of them:\n%s", body)
 	}
 	limiter, err := httplimit.New(httplimit.Config{
 		Limits: []httplimit.Limit{{Quota: 9, Window: time.Hour}, {Quota: 7, Window: time.Minute, Observe: true}}, Deny: []netip.Prefix{netip.MustParsePrefix("192.0.2.66/32")},
@@ -181,7 +181,7 @@ func TestTheMetricsAreTheDocuments(t *testing.T) {
 		}
 	}
 	if !strings.Contains(body, `ingest_build_info{goversion="go1.`) || !strings.Contains(body, `version="v1.2.3"} 1`) {
-		t.Error("no build info")
+		t.Errorf("the metrics lack the build's version:\n%s", body)
 	}
 	if t.Failed() {
 		t.Log(body)
@@ -267,7 +267,7 @@ func TestManyScrapesReadOnce(t *testing.T) {
 		t.Errorf("51 scrapes read the ledger %d times", reads)
 	}
 	if strings.Contains(out.String(), "degraded_seconds") {
-		t.Error("a process that ends at once has no seconds of an outage")
+		t.Errorf("a process that ends at once shows seconds of an outage:\n%s", out.String())
 	}
 }
 

@@ -115,10 +115,10 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 		}
 	}
 	if strings.Contains(body, "/data") {
-		t.Error("the page shows a path of the machine")
+		t.Errorf("the page shows a path of the machine:\n%s", body)
 	}
 	if strings.Contains(text, "12:08 JP") {
-		t.Error("too many slots to come")
+		t.Errorf("the page shows the 12:08 slot of JP, want fewer slots to come:\n%s", text)
 	}
 	if t.Failed() {
 		t.Log(text)
@@ -170,8 +170,8 @@ func TestThePageIsReadFromTheTop(t *testing.T) {
 		}
 		at = i
 	}
-	if strings.Count(body, "<h1") != 1 {
-		t.Error("not one h1")
+	if n := strings.Count(body, "<h1"); n != 1 {
+		t.Errorf("the page has %d h1, want 1", n)
 	}
 }
 
@@ -273,7 +273,7 @@ func TestTheStripSaysEachReasonOnce(t *testing.T) {
 		t.Errorf("ten missed ticks in a row are shown as\n%s", textOf(folded))
 	}
 	if _, metrics := get(t, site, "/metrics"); !strings.Contains(metrics, `ingest_slots{job="chart",outcome="missed"} 10`) {
-		t.Error("the metrics count no ticks")
+		t.Errorf("the metrics do not count 10 missed ticks:\n%s", metrics)
 	}
 	text := textOf(body)
 	for _, s := range []string{
@@ -289,7 +289,7 @@ func TestTheStripSaysEachReasonOnce(t *testing.T) {
 func TestThePageNamesStaleChartsAtOnce(t *testing.T) {
 	site, _ := paged()
 	if _, body := get(t, site, "/status"); strings.Contains(textOf(body), "stale") || !strings.Contains(body, "<title>● All 2 charts are fresh") {
-		t.Error("something is said to be stale that is not")
+		t.Errorf("the page calls a fresh chart stale:\n%s", textOf(body))
 	}
 	site, _ = paged()
 	site.Now = func() time.Time { return noon.Add(4 * time.Hour) }
@@ -461,8 +461,8 @@ func TestAPartThatPanicsEndsItsRequestAlone(t *testing.T) {
 	site, source := paged()
 	source.Kept = func(context.Context) (ingest.Kept, error) { panic("broken") }
 	defer func() {
-		if recover() != "broken" {
-			t.Error("the request has not seen the panic")
+		if got := recover(); got != "broken" {
+			t.Errorf("the request's panic: got %v, want broken", got)
 		}
 	}()
 	get(t, site, "/status")

@@ -63,7 +63,7 @@ func TestPageTokensAreTheRealOnes(t *testing.T) {
 	}
 	second := s.list("videos?part=id&chart=mostPopular&pageToken=CAUQAA")
 	if got := s.list("videos?part=id&chart=mostPopular&pageToken=CAoQAQ"); !slices.Equal(ids(items(got)), ids(items(second))) {
-		t.Error("the page before the third is not the second")
+		t.Errorf("the page before the third: got %v, want the second %v", ids(items(got)), ids(items(second)))
 	}
 	for _, bad := range []string{"CAUQAg", "CAUQA", "CAUQAA==", "CAUQAB", "BAUQAA", "CDJQAA", "CMkBEAA", "CIUAEAA", "x", "CAUQAACA", "Cib3_fGxJP____8"} {
 		if status, body := s.ask(oneVideo + "&pageToken=" + url.QueryEscape(bad)); status != 400 || reason(body) != "invalidPageToken" {
@@ -82,12 +82,12 @@ func TestAChartHoldsForAStepAndDriftsFromSlotToSlot(t *testing.T) {
 	}
 	first := read(0)
 	if !reflect.DeepEqual(first, read(step-time.Nanosecond)) {
-		t.Error("the chart changed within a step")
+		t.Errorf("the chart a nanosecond before the step ends: got %v, want %v", read(step-time.Nanosecond), first)
 	}
 	later := read(step)
 	a, b := items(first.(map[string]any)), items(later.(map[string]any))
 	if slices.Equal(ids(a), ids(b)) {
-		t.Error("the order did not change with the step")
+		t.Errorf("the order after a step: got the same %v", ids(b))
 	}
 	views := map[string]string{}
 	for _, v := range a {
@@ -106,7 +106,7 @@ func TestAChartHoldsForAStepAndDriftsFromSlotToSlot(t *testing.T) {
 		t.Errorf("half an hour later %d of %d videos are still there, %d with other views", stayed, len(a), moved)
 	}
 	if !reflect.DeepEqual(first, read(0)) {
-		t.Error("the same step gives another chart")
+		t.Errorf("the same step again: got %v, want %v", read(0), first)
 	}
 	s.clock.set(start.Add(20 * 24 * time.Hour))
 	for _, id := range ids(s.chart("FR")) {
@@ -115,11 +115,11 @@ func TestAChartHoldsForAStepAndDriftsFromSlotToSlot(t *testing.T) {
 		}
 	}
 	if got := items(s.list("videos?part=id&id=" + ids(a)[0])); len(got) != 1 {
-		t.Error("a video charted 20 days ago cannot be found any more")
+		t.Errorf("a video charted 20 days ago: got %d items, want 1", len(got))
 	}
 	s.clock.set(start.Add(60 * 24 * time.Hour))
 	if got := items(s.list("videos?part=id&id=" + ids(a)[0])); len(got) != 0 {
-		t.Error("a video charted 60 days ago is still there")
+		t.Errorf("a video charted 60 days ago: got %d items, want 0", len(got))
 	}
 }
 

@@ -170,7 +170,7 @@ func TestBadChartsAreNamedByFileAndLine(t *testing.T) {
 		t.Errorf("without a day: error %v", err)
 	}
 	if _, err := youtubesim.New(youtubesim.Options{ChartsDir: filepath.Join(dir, "none"), Day: "2026-02-14"}); err == nil {
-		t.Error("a directory that is not there was accepted")
+		t.Error("a directory of charts that does not exist: got no error, want one")
 	}
 }
 

@@ -57,7 +57,7 @@ func TestSearchFilters(t *testing.T) {
 		t.Errorf("%q is not found by %q", title, word)
 	}
 	if has(find("q="+word+"+-"+word), id) || !has(find("q=nothinglikethis%7C"+word), id) || len(find("q=nothinglikethis")) != 0 {
-		t.Error("- and | are not understood")
+		t.Errorf("%q and its id %s with - and |: got other results than their meaning", word, id)
 	}
 	for _, i := range find("type=video&channelId=" + channel) {
 		if at(i, "snippet/channelId") != channel {

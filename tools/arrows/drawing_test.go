@@ -21,7 +21,7 @@ func TestArchitectureShowsTheArrows(t *testing.T) {
 	before, rest, began := strings.Cut(text, "```text\n")
 	_, after, ended := strings.Cut(rest, "```\n")
 	if !began || !ended {
-		t.Fatal("docs/architecture.md has no drawing")
+		t.Fatal("docs/architecture.md has no drawing, want one in ```text")
 	}
 	want := before + "```text\n" + drawing() + "```\n" + after
 	if *update {

@@ -123,7 +123,8 @@ func TestPodsNameExistingFiles(t *testing.T) {
 		}
 	}
 	if m.runs.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent || m.serve.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
-		t.Error("two pods at once would wait for one volume")
+		t.Errorf("two pods at once would wait for one volume: got %s and %s, want Forbid and Recreate",
+			m.runs.Spec.ConcurrencyPolicy, m.serve.Spec.Strategy.Type)
 	}
 }
 

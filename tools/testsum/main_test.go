@@ -177,7 +177,7 @@ func TestUnendedTestsFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	if sum.report(&out, nil) {
-		t.Error("reported as passed")
+		t.Errorf("a failed run: got reported as passed: %s", out.String())
 	}
 	for _, want := range []string{"p_test.go:9: waiting", "TestHangs (never ended)", "signal: killed", "\n0 passed, 1 failed, 0 skipped\n"} {
 		if !strings.Contains(out.String(), want) {
