@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -24,8 +25,12 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 			}
 		}
 		slot.Videos, err = writePlacements(ctx, tx, id, series, page, slot.FetchedAt)
-		if err == nil && slot.State == ingest.Done && page.Next == "" { // else it is as long as the job wants it
-			slot.Usual, err = usualVideos(ctx, tx, series, slot.DueAt)
+		if err == nil && slot.State == ingest.Done {
+			least, most := 0, math.MaxInt32
+			if page.Next != "" { // it is as long as the job wants it
+				least, most = slot.Pages, slot.Pages
+			}
+			slot.Usual, err = usualVideos(ctx, tx, series, slot.DueAt, least, most)
 		}
 		slot.Reason = strings.Trim(slot.Shortness()+"; "+slot.Reason, "; ")
 		if err == nil {
@@ -36,11 +41,13 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 	return slot, err
 }
 
-// usualVideos returns the median of the videos of a series' last ten charts before a time that had any; 0: none had.
-func usualVideos(ctx context.Context, tx *txn, series int64, before time.Time) (int, error) {
+// usualVideos returns the median of the videos of a series' last ten charts before a time that had any and so many
+// pages; 0: none had.
+func usualVideos(ctx context.Context, tx *txn, series int64, before time.Time, least, most int) (int, error) {
 	videos, err := column[int](ctx, tx, `
 		SELECT videos FROM slots WHERE series = ? AND due_at < ? AND kind = 'chart' AND state = 'done' AND videos > 0
-		ORDER BY due_at DESC LIMIT 10`, series, before.Unix())
+			AND pages BETWEEN ? AND ?
+		ORDER BY due_at DESC LIMIT 10`, series, before.Unix(), least, most)
 	if err != nil || len(videos) == 0 {
 		return 0, err
 	}

@@ -41,7 +41,8 @@ func TestAnAnswerIsMappedWithoutChanges(t *testing.T) {
 		"a channel among others":   {channel, `{"items":[{"id":"UC2"},{"id":"UC1","snippet":{"title":"T"}},{"id":"UC1","snippet":{"title":"T"}}]}`, ingest.Channel{ID: "UC1", Title: "T"}},
 		"a handle's channel":       {handle, `{"items":[{"id":"UC9","statistics":{"videoCount":"0"}}]}`, ingest.Channel{ID: "UC9", Videos: n(0)}},
 		"categories":               {categories, `{"items":[{"id":"1","snippet":{"title":"Film & Animation"}},{"id":"2","snippet":{"title":""}},{"snippet":{"title":"x"}},null]}`, []ingest.Category{{ID: "1", Name: "Film & Animation"}}},
-		"half a surrogate pair":    {search, `{"items":[{"id":{"videoId":"a\ud83d"}},{"id":{"videoId":"\ud83d\ude00"}}]}`, ingest.Found{IDs: []string{"a\ufffd", "😀"}}},
+		"half a surrogate pair":    {channel, `{"items":[{"id":"UC1","snippet":{"title":"a\ud83d \ud83d\ude00"}}]}`, ingest.Channel{ID: "UC1", Title: "a\ufffd 😀"}},
+		"found no ids of videos":   {search, `{"items":[{"id":{"videoId":" a"}},{"id":{"videoId":"b"}},{"id":{"videoId":"` + strings.Repeat("c", 65) + `"}}]}`, ingest.Found{IDs: []string{"b"}, Odd: ingest.Odd{"id": 2}}},
 		"nothing but nulls behind": {search, `{"items":[{"id":{"videoId":"a"}}` + strings.Repeat(",null", 60) + `]}`, ingest.Found{IDs: []string{"a"}}},
 	}
 	for name, tt := range tests {

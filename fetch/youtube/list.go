@@ -27,6 +27,7 @@ var (
 // list has the fields of all list responses that we read.
 type list[T any] struct {
 	Kind     string       `json:"kind"`
+	Error    *struct{}    `json:"error"`
 	Items    wire.List[T] `json:"items"`
 	Next     string       `json:"nextPageToken"`
 	PageInfo struct {
@@ -41,6 +42,8 @@ func readList[T any](body []byte, most int, kind string) (l list[T], items []*T,
 	switch {
 	case err != nil:
 		return l, nil, nil, fmt.Errorf("%w: %w", wire.ErrNotAList, err)
+	case l.Error != nil:
+		return l, nil, nil, wire.ErrNotAList
 	case l.Items.Absent() && kind != "" && l.Kind == kind:
 		return l, nil, nil, nil
 	case len(l.Next) > maxToken:

@@ -27,6 +27,7 @@ const (
 
 // videoItem is the part of a video that we store.
 type videoItem struct {
+	Kind    string `json:"kind"` // not asked for
 	ID      string `json:"id"`
 	Snippet struct {
 		PublishedAt          string     `json:"publishedAt"`
@@ -51,14 +52,14 @@ type videoItem struct {
 	Statistics statistics `json:"statistics"`
 }
 
-// mapPage reads a whole answer of videos.list, without items that have no id. An item without a snippet has empty
-// fields.
+// mapPage reads a whole answer of videos.list, without items that have no id or are of another kind. An item without a
+// snippet has empty fields.
 func mapPage(body []byte) (page ingest.Page, err error) {
 	l, items, odd, err := readList[videoItem](body, pageSize, "")
 	page = ingest.Page{Next: l.Next, Odd: odd}
 	if err == nil {
 		page.Videos, err = wire.Keep(items, &page.Odd, func(it *videoItem, odd *ingest.Odd) (ingest.Video, bool) {
-			return mapVideo(it, odd), it.ID != ""
+			return mapVideo(it, odd), canBeID(it.ID) && (it.Kind == "" || it.Kind == "youtube#video")
 		})
 	}
 	return page, err

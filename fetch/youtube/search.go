@@ -99,7 +99,10 @@ func mapFound[T any](body []byte, token string, video func(*T) (id, published st
 	}
 	for _, item := range items {
 		id, published := video(item)
-		if id == "" {
+		if !canBeID(id) {
+			if id != "" {
+				found.Odd.Count("id")
+			}
 			continue
 		}
 		found.IDs = append(found.IDs, id)
@@ -111,7 +114,7 @@ func mapFound[T any](body []byte, token string, video func(*T) (id, published st
 	if !known {
 		found.Newest = time.Time{}
 	}
-	if len(odd) > 0 && len(found.IDs) == 0 {
+	if len(found.Odd) > 0 && len(found.IDs) == 0 {
 		return ingest.Found{}, wire.ErrNoIDs
 	}
 	return found, nil

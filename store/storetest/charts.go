@@ -75,23 +75,29 @@ func testAShortChartIsKeptAndIsNoWholeOne(t *testing.T, open Open) {
 	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
 	for h, step := range []struct {
 		videos int
-		more   string // the next page's token: the job ends the chart here
+		cut    bool // the job ends the chart after one page of two
 		want   string
 	}{
-		{9, "", "whole 0"},
-		{10, "", "whole 1"},
-		{8, "", "whole 2"},
-		{2, "", "whole 2, short since 3, then 2"},
-		{0, "", "whole 2, short since 3, then 0"},
-		{3, "", "whole 5"}, // a third of the median
-		{2, "more", "whole 6"},
-		{0, "", "whole 6, short since 7, then 0"},
+		{9, false, "whole 0"},
+		{10, false, "whole 1"},
+		{8, false, "whole 2"},
+		{2, false, "whole 2, short since 3, then 2"},
+		{0, false, "whole 2, short since 3, then 0"},
+		{3, false, "whole 5"}, // a third of the median
+		{2, true, "whole 6"},  // no chart before was cut like that
+		{0, false, "whole 6, short since 7, then 0"},
+		{9, true, "whole 8"},
+		{1, true, "whole 8, short since 9, then 1"},
+		{3, false, "whole 10"},
 	} {
-		page := ingest.Page{Next: step.more}
+		pages := []ingest.Page{{Next: "more"}, {}}
 		for i := range step.videos {
-			page.Videos = append(page.Videos, Titled(fmt.Sprint("video", i), "title"))
+			pages[0].Videos = append(pages[0].Videos, Titled(fmt.Sprint("video", i), "title"))
 		}
-		Chart(t, s, "US", at(h), page)
+		if step.cut {
+			pages = pages[:1]
+		}
+		Chart(t, s, "US", at(h), pages...)
 		clock.move(at(h).Sub(clock.now()))
 		if got := wholeChart(t, s, at(h)); got != step.want {
 			t.Errorf("hour %d, %d videos: %s, want %s", h, step.videos, got, step.want)
