@@ -2,7 +2,9 @@ package youtube
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"regexp"
 	"slices"
@@ -108,17 +110,23 @@ func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 // Verdict returns the meaning for the quota of an answer to another program's request; nil if it was served. A 401
 // means that the method needs a user's consent, which no key can give; the key itself may be good.
 func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
-	switch {
-	case a.Err != nil:
-		return c.Unanswered(method, a)
-	case a.Status >= 200 && a.Status <= 299 || a.Status == http.StatusNotModified:
+	if a.Err == nil && a.Status == http.StatusNotModified {
 		return nil
 	}
-	e := c.refusal(wire.Question{Method: method}, a)
-	if a.Status == http.StatusUnauthorized {
+	_, err := wire.Read(c.Client, wire.Question{Method: method}, a, readObject)
+	e, _ := errors.AsType[*fetch.Error](err)
+	if e != nil && a.Err == nil && a.Status == http.StatusUnauthorized {
 		e.Verdict = fetch.Rejected
 	}
 	return e
+}
+
+// readObject checks that a body is one object without an error: whatever else says 200 is a portal's page, or a part.
+func readObject(body []byte) (said struct{ Error *struct{} }, err error) {
+	if err = json.Unmarshal(body, &said); err != nil || said.Error != nil || bytes.TrimSpace(body)[0] != '{' {
+		err = cmp.Or(err, wire.ErrNotAList)
+	}
+	return said, err
 }
 
 // errorBody is the error in an answer's body, without undocumented parts.

@@ -36,13 +36,13 @@ var brokeOff = problem(http.StatusBadGateway, "backendError", "the call broke of
 var tooMany = problem(http.StatusTooManyRequests, "rateLimitExceeded",
 	fmt.Sprintf("this client has %d requests in progress already", callsAtOnce)).retry(time.Second)
 
-// answerOf passes on the upstream's answer. A call that broke off, a redirect and a refusal of our own key become
-// answers of the gateway.
+// answerOf passes on the upstream's answer. A call that broke off, a redirect, an answer that makes no sense and a
+// refusal of our own key become answers of the gateway.
 func answerOf(from wire.Answer, e *fetch.Error) *answer {
 	switch {
 	case from.Err != nil && e.Verdict == fetch.Unsent:
 		return problem(http.StatusServiceUnavailable, "backendError", e.Error()).retry(askAgain)
-	case from.Err != nil, from.Status >= 300 && from.Status <= 399 && from.Status != http.StatusNotModified:
+	case from.Err != nil, e != nil && from.Status <= 399:
 		return problem(http.StatusBadGateway, "backendError", e.Error())
 	case e != nil && e.Verdict == fetch.BadKey:
 		return problem(http.StatusBadGateway, "backendError",

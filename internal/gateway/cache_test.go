@@ -86,3 +86,30 @@ func TestAFailureLeavesKeptAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerThatNoUpstreamGivesIsAFailure: a portal's page, half an answer or an error that calls itself a success is
+// not passed on as an answer, is not kept, and costs what it arrived as.
+func TestAnAnswerThatNoUpstreamGivesIsAFailure(t *testing.T) {
+	for name, body := range map[string]string{
+		"a portal's page": "<!DOCTYPE html><title>Welcome to Free WiFi</title>", "a part": `{"items":[{"id":"a"},{"id`, "nothing": "",
+		"null": "null", "a list": "[{}]", "a text": `"OK"`, "two answers": "{}{}", "an error": `{"error":{"code":403,"message":"quota"}}`,
+		"an error and items": `{"error":{"code":500},"items":[]}`,
+	} {
+		for _, status := range []int{200, 202, 203, 206} {
+			page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, body)
+			})
+			w := newWorld(t, 100, page, func(c *gateway.Config) { c.Cache = map[string]time.Duration{"videos.list": time.Hour} })
+			for range 2 {
+				if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusBadGateway || a.Header.Get("Ingest-Cost") != "units=1" {
+					t.Errorf("%s with %d: %d, cost %q: %s", name, status, a.StatusCode, a.Header.Get("Ingest-Cost"), a.body)
+				}
+			}
+			if w.calls() != 2 || w.spent("units") != 2 {
+				t.Errorf("%s with %d: %d arrived, %d spent", name, status, w.calls(), w.spent("units"))
+			}
+		}
+	}
+}

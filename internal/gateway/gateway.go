@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -135,11 +134,11 @@ func (g *Gateway) answer(c *call) *answer {
 	return a.free()
 }
 
-// keeping says how long an answer may be repeated. A proxy's own page, which is not JSON, may not.
+// keeping says how long an answer may be repeated.
 func (g *Gateway) keeping(c *call, a *answer) recent.Answer[*answer] {
 	kept := recent.Answer[*answer]{Is: a, Weight: 2*len(c.target()) + len(a.body) + entryBytes}
 	holds := g.config.Cache[c.method]
-	if holds > 0 && a.status == http.StatusOK && strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
+	if holds > 0 && a.status == http.StatusOK {
 		kept.Until = time.Now().Add(holds)
 	}
 	return kept

@@ -296,7 +296,7 @@ func TestAProvidersFaultIsBoundedAndChargedOnce(t *testing.T) {
 		"it wants a user": {401, "required", func(w http.ResponseWriter, _ *http.Request) { googleError(w, 401, "required") }},
 		"it echoes the key": {200, "***", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Etag", r.Header.Get("X-Goog-Api-Key"))
-			_, _ = io.WriteString(w, r.Header.Get("X-Goog-Api-Key"))
+			_, _ = fmt.Fprintf(w, `{"items":[%q]}`, r.Header.Get("X-Goog-Api-Key"))
 		}},
 		"a status that is none":    {502, "is no answer", says("HTTP/1.1 099 What\r\nContent-Length: 2\r\n\r\n{}")},
 		"another protocol, no end": {502, "is no answer", says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")},
