@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,14 +15,21 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/gateway"
+	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 )
 
 // TestATakeAgreesWithTheReportedRest: in 5,000 random states, with random needs of the schedule and pools closed by
-// hand, a take of any purpose is admitted exactly if enough is left for it by the report, its document and the output
-// of ingest quota --all; and it leaves that rest less its cost.
+// hand, a take of any purpose is admitted exactly if enough is left for it by the report, its document, the output of
+// ingest quota --all and, in some states, the metrics and the page; and it leaves that rest less its cost. So does a
+// client's request to a gateway.
 func TestATakeAgreesWithTheReportedRest(t *testing.T) { testTakesAgree(t, 50) }
 
 // TestLongATakeAgreesWithTheReportedRest does the same in 100,000 states.
@@ -32,6 +42,8 @@ func testTakesAgree(t *testing.T, states int) {
 	rapid.Check(t, func(r *rapid.T) {
 		w := &randomStates{testGovernor: newTestGovernor(t, "2026-02-14 09:00:00"), r: r, seed: rapid.Uint64().Draw(r, "seed")}
 		w.Reserve = func(context.Context) quota.Reserve { return w.needs }
+		w.Tariff.Routes = map[string]string{"GET /youtube/v3/videos": "videos.list", "GET /youtube/v3/search": "search.list"}
+		w.gateway = gateway.New(gateway.Config{Governor: w.Governor, Upstream: served{}})
 		for range states {
 			seen++
 			w.change()
@@ -47,10 +59,21 @@ func testTakesAgree(t *testing.T, states int) {
 type randomStates struct {
 	*testGovernor
 
-	r     *rapid.T
-	seed  uint64
-	needs quota.Reserve
+	r       *rapid.T
+	seed    uint64
+	needs   quota.Reserve
+	gateway *gateway.Gateway
+	asked   int // by the gateway's client
 }
+
+// served is an upstream that answers every request.
+type served struct{}
+
+func (served) Forward(*http.Request) wire.Answer {
+	return wire.Answer{Status: http.StatusOK, Header: http.Header{}, Body: []byte("{}"), Sent: true}
+}
+func (served) Verdict(string, wire.Answer) *fetch.Error { return nil }
+func (served) Takes(string, string) bool                { return true }
 
 // random returns a number below n; rapid would keep its own draws to simplify them, which is too slow.
 func (w *randomStates) random(n int64) int64 {
@@ -114,7 +137,67 @@ func (w *randomStates) said(purpose quota.Purpose) map[string]int64 {
 			}
 		}
 	}
+	if w.random(40) == 0 {
+		w.pages(doc)
+	}
 	return left
+}
+
+// pages fails the run unless metrics and status page show what the document has.
+func (w *randomStates) pages(doc report.QuotaDocument) {
+	var metrics bytes.Buffer
+	shown := web.Status{Now: w.Now, Facts: func(context.Context) standing.Facts { return standing.Facts{Now: w.now} },
+		Source: func() (*web.Source, error) {
+			return &web.Source{
+				Quota: func(context.Context, func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
+					return doc, standing.Facts{Now: w.now}, nil
+				},
+				Slots:     func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, nil },
+				Cost:      w.Tariff.Cost,
+				Emergency: func(context.Context, time.Time) (quota.Cost, error) { return nil, nil },
+			}, nil
+		}}
+	w.check(shown.WriteMetrics(w.t.Context(), &metrics))
+	for _, p := range doc.Pools {
+		for _, each := range p.Purposes {
+			line := fmt.Sprintf("ingest_quota_remaining_units{pool=%q,purpose=%q} ", p.Pool, each.Purpose)
+			_, after, _ := strings.Cut(metrics.String(), line)
+			if got, _, _ := strings.Cut(after, "\n"); got != fmt.Sprint(float64(each.Remaining)) {
+				w.r.Fatalf("the metrics have %s%s, the document %d", line, got, each.Remaining)
+			}
+		}
+	}
+	page := httptest.NewRecorder()
+	(&pages.Site{Now: w.Now, Overall: func(context.Context) pages.State { return pages.State{} }}).ShowStatus(page, httptest.NewRequest(http.MethodGet, "/status", nil), pages.Status{At: w.now, Situation: report.Situation{Quota: &doc}})
+	if wanted := doc.Wanted(); wanted != nil {
+		left := leftOnPage.FindStringSubmatch(page.Body.String())
+		if left == nil || strings.ReplaceAll(left[1], ",", "") != fmt.Sprint(wanted.For("scheduled").Remaining) {
+			w.r.Fatalf("the page has %q, the document %d of %s", left, wanted.For("scheduled").Remaining, wanted.Pool)
+		}
+	}
+}
+
+var leftOnPage = regexp.MustCompile(`([0-9,]+) left for charts`)
+
+// ask is a client's request to the gateway, for a method that costs so much while so much is left.
+func (w *randomStates) ask(method string, cost quota.Cost, left map[string]int64, fits bool) {
+	w.asked++
+	answer := httptest.NewRecorder()
+	target := fmt.Sprintf("http://127.0.0.1:8090/youtube/v3/%s?id=%d", strings.TrimSuffix(method, ".list"), w.asked)
+	w.gateway.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, target, nil))
+	if (answer.Code == http.StatusOK) != fits {
+		w.r.Fatalf("a client's %s, at %v of each pool left, needs %+v: %d %s", method, left, w.needs, answer.Code, answer.Body)
+	}
+	for _, part := range strings.Split(answer.Header().Get("Ingest-Remaining"), ", ") {
+		pool, amount, _ := strings.Cut(part, "=")
+		want := left[pool]
+		if fits {
+			want -= cost[pool]
+		}
+		if amount != fmt.Sprint(want) {
+			w.r.Fatalf("a client's %s leaves %q, and %v were left for it", method, part, left)
+		}
+	}
 }
 
 // compare takes a random call for a random purpose.
@@ -125,6 +208,10 @@ func (w *randomStates) compare() {
 	left, fits := w.said(purpose), true
 	for pool, amount := range cost {
 		fits = fits && amount <= left[pool]
+	}
+	if purpose == quota.Client && w.random(2) == 0 {
+		w.ask(method, cost, left, fits)
+		return
 	}
 	got, err := w.Take(w.t.Context(), quota.Request{Method: method, Purpose: purpose})
 	if errors.Is(err, quota.ErrNeverFits) {
