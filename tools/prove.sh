@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 proofs='
 boundary | No burst at the edge of a window gets more than its limit | say ^TestBoundary ./quota/...
 api | The API keeps its OpenAPI document, the limits per client what they promise; then the tour of docs/api.md | api
+limits | Limits per client: exact over two serve, for programs in Python and JavaScript, and behind nginx and Caddy | say ^TestLongLimits ./cmd/ingest
 faults | Redis, PostgreSQL, the journal and the upstream broken: a line per fault, judged by the upstream'"'"'s own count | say ^Test(Long)?Fault ./cmd/ingest ./quota/redisledger ./quota/pgledger
 crashloop | Processes killed at random, and the leader of three KILLS (200) times: every slot is committed once | CRASHLOOP_KILLS=${KILLS:-200} say ^TestCrashLoop ./cmd/ingest
 scale-demo | Three machines on one PostgreSQL, two of them killed, then an upgrade: who took over, and the account | say ^TestLong(ScaleDemo|TheProgramOfTheCommitBeforeStarvesNobody)$ ./cmd/ingest

@@ -14,7 +14,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
@@ -130,6 +133,105 @@ func TestOtherProgramsReadTheStore(t *testing.T) {
 	}
 }
 
+// boundaries are programs that ask 50 times just before four seconds of the clock turn and 50 times just after, by the
+// wait of the documents, and print how many were admitted and how many milliseconds it took.
+var boundaries = map[string]string{
+	"python3": `
+import time
+turn = (time.time() // 4 + 1) * 4
+time.sleep(max(turn - 1 - time.time(), 0))
+began = time.time()
+admitted = [wait(CLIENT, plan="boundary") for _ in range(50)]
+time.sleep(max(turn - time.time(), 0))
+admitted += [wait(CLIENT, plan="boundary") for _ in range(50)]
+print(admitted.count(0), int((time.time() - began) * 1000))
+`,
+	"node": `
+const turn = (Math.floor(Date.now() / 4000) + 1) * 4000
+const until = (t) => new Promise((go) => setTimeout(go, Math.max(t - Date.now(), 0)))
+await until(turn - 1000)
+const began = Date.now()
+let admitted = 0
+const ask = async () => { for (let i = 0; i < 50; i++) if (await wait(CLIENT, { plan: "boundary" }) === 0) admitted++ }
+await ask()
+await until(turn)
+await ask()
+console.log(admitted, Date.now() - began)
+`,
+}
+
+// TestLongLimitsAreExactOverTwoServes: plans of 100 and 3,000 a minute, asked for as fast as two serve on one Redis answer;
+// and a plan of 50, where a fixed window lets 100 in, asked for by programs in Python and JavaScript.
+func TestLongLimitsAreExactOverTwoServes(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	redis := faulty.Redis(t)
+	configured(t, "jobs: [{name: chart, kind: chart, every: 720h}]\napi: {plans: {free: {1m: 100}, starter: {1m: 3000}, boundary: {4s: 50}}, callers: [127.0.0.1]}\n")
+	ledger := "redis://" + redis.Addr() + "/0"
+	both := []*served{startServe(t, "--ledger", ledger), startServe(t, "--ledger", ledger)}
+	for plan, limit := range map[string]int64{"free": 100, "starter": 3000} {
+		var admitted atomic.Int64
+		var asking sync.WaitGroup
+		began := time.Now()
+		for i := range 8 {
+			asking.Go(func() {
+				for range (limit + 160) / 8 {
+					if both[i%2].askedLimits(`{"client": "of-`+plan+`", "plan": "`+plan+`"}`) == http.StatusOK {
+						admitted.Add(1)
+					}
+				}
+			})
+		}
+		asking.Wait()
+		took := time.Since(began)
+		t.Logf("%d a minute over two serve: %d of %d admitted in %v", limit, admitted.Load(), limit+160, took)
+		if got := admitted.Load(); got < limit || got > limit && took < time.Minute {
+			t.Errorf("plan %s: %d admitted in %v, limit %d", plan, got, took, limit)
+		}
+	}
+	var asking sync.WaitGroup
+	for interpreter, program := range boundaries {
+		path, err := exec.LookPath(interpreter)
+		if err != nil {
+			t.Logf("%s: not installed, and not tried", interpreter)
+			continue
+		}
+		language := map[string]string{"python3": "python", "node": "js"}[interpreter]
+		asking.Go(func() {
+			admitted, ms := 0, 4000
+			for try := 0; ms >= 4000 && try < 10; try++ { // else the machine was too busy for one window
+				client := fmt.Sprint(interpreter, try)
+				file := filepath.Join(t.TempDir(), "ask.mjs")
+				if err := os.WriteFile(file, []byte(documented(t, "limits.md", language)+strings.ReplaceAll(program, "CLIENT", `"`+client+`"`)), 0o600); err != nil {
+					t.Error(err)
+				}
+				cmd := exec.Command(path, file)
+				cmd.Env = append(os.Environ(), "LIMITS="+strings.TrimSuffix(both[try%2].url, "/"))
+				out, err := cmd.CombinedOutput()
+				lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+				if _, errScan := fmt.Sscan(lines[len(lines)-1], &admitted, &ms); err != nil || errScan != nil {
+					t.Errorf("%s: %v: %s", interpreter, err, out)
+					return
+				}
+			}
+			t.Logf("%s asks 50 times before four seconds turn and 50 times after, in %d ms: %d admitted, limit 50", interpreter, ms, admitted)
+			if ms < 4000 && admitted != 50 {
+				t.Errorf("%s: %d admitted in %d ms, limit 50", interpreter, admitted, ms)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// debianProgram returns the path of a program that may be unpacked from its Debian package.
+func debianProgram(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.Command("sh", filepath.Join(here, "../../tools/debian-program.sh"), name).Output()
+	if err != nil {
+		t.Skipf("%s: not installed", name)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // limitedSite starts serve with limits for the clients of a site that knows nothing of limits, and the site.
 func limitedSite(t *testing.T) (*served, string) {
 	t.Helper()
@@ -164,6 +266,7 @@ func wantLimited(t *testing.T, fields bool, send func(r *http.Request, from stri
 		want           int
 	}{{"GET", "/search?q=a", 200}, {"GET", "/search", 200}, {"GET", "/search", 429}, {"POST", "/search", 200}, {"GET", "/other", 200}, {"GET", "/", 429}} {
 		resp, text := ask(c.method, c.target, "127.0.0.7")
+		t.Logf("%s: %s %s: %d", strings.TrimPrefix(t.Name(), "TestLongLimits"), c.method, c.target, resp.StatusCode)
 		if resp.StatusCode != c.want || c.want == 200 && (text != "site "+strings.TrimSuffix(c.target, "?q=a") || fields && resp.Header.Get("RateLimit") == "") || (resp.Header.Get("Retry-After") != "") != (c.want == 429) {
 			t.Errorf("request %d: %d %q %v", i+1, resp.StatusCode, text, resp.Header)
 		}
@@ -175,10 +278,7 @@ func wantLimited(t *testing.T, fields bool, send func(r *http.Request, from stri
 
 // TestLongLimitsBehindNginx runs the nginx of the documents.
 func TestLongLimitsBehindNginx(t *testing.T) {
-	path, err := exec.LookPath("nginx")
-	if err != nil {
-		t.Skip("nginx: not installed")
-	}
+	path := debianProgram(t, "nginx")
 	d, site := limitedSite(t)
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "nginx.sock")
@@ -202,10 +302,7 @@ func TestLongLimitsBehindNginx(t *testing.T) {
 
 // TestLongLimitsBehindCaddy runs the Caddy of the documents. Each client has an address of its own, and forges another.
 func TestLongLimitsBehindCaddy(t *testing.T) {
-	path, err := exec.LookPath("caddy")
-	if err != nil {
-		t.Skip("caddy: not installed")
-	}
+	path := debianProgram(t, "caddy")
 	d, site := limitedSite(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
