@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch/wire"
@@ -18,6 +19,11 @@ const (
 	// mostTotal bounds a total: YouTube names no larger one.
 	mostTotal = 1_000_000
 )
+
+// anID matches an id of a video in an answer, even if YouTube's ids become longer than VideoID.
+var anID = regexp.MustCompile(`^[-_0-9A-Za-z]{1,64}$`)
+
+func canBeID(id string) bool { return anID.MatchString(id) }
 
 var (
 	errToken     = fmt.Errorf("its next page token is longer than %d bytes", maxToken)

@@ -22,9 +22,6 @@ func parseVideoID(s []byte) (id VideoID, ok bool) {
 	return id, ok
 }
 
-// canBeID reports whether an answer's id can be one, even if YouTube's ids become longer than VideoID.
-func canBeID(id string) bool { return id != "" && len(id) <= 64 && isBase64URL([]byte(id)) }
-
 // isBase64URL reports whether s consists of the characters of ids.
 func isBase64URL(s []byte) bool {
 	return !slices.ContainsFunc(s, func(c byte) bool {
