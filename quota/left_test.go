@@ -28,8 +28,8 @@ import (
 
 // TestATakeAgreesWithTheReportedRest: in 5,000 random states, with random needs of the schedule and pools closed by
 // hand, a take of any purpose is admitted exactly if enough is left for it by the report, its document, the output of
-// ingest quota --all and, in some states, the metrics and the page; and it leaves that rest less its cost. So does a
-// client's request to a gateway.
+// ingest quota --all and, in some states, the metrics and the page; and it leaves that rest less its cost. A
+// client's request to a gateway is judged alike.
 func TestATakeAgreesWithTheReportedRest(t *testing.T) { testTakesAgree(t, 50) }
 
 // TestLongATakeAgreesWithTheReportedRest does the same in 100,000 states.
@@ -143,7 +143,7 @@ func (w *randomStates) said(purpose quota.Purpose) map[string]int64 {
 	return left
 }
 
-// pages fails the run unless metrics and status page show what the document has.
+// pages fails the run unless metrics and status page show the figures of the document.
 func (w *randomStates) pages(doc report.QuotaDocument) {
 	var metrics bytes.Buffer
 	shown := web.Status{Now: w.Now, Facts: func(context.Context) standing.Facts { return standing.Facts{Now: w.now} },

@@ -194,7 +194,7 @@ func TestLongNoLyingAnswerIsBelieved(t *testing.T) {
 			if count(videos) < hadVideos || count(places) < hadPlaces {
 				t.Errorf("%d videos of %d are left, %d places of %d", count(videos), hadVideos, count(places), hadPlaces)
 			}
-			before := int64(0) // the count of what is X
+			before := int64(0) // the count a day ago
 			for _, s := range steps {
 				if clock.Sub(s.began) >= 24*time.Hour+30*time.Second {
 					before = s.units

@@ -121,7 +121,7 @@ func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 	return e
 }
 
-// readObject checks that a body is one object without an error: whatever else says 200 is a portal's page, or a part.
+// readObject checks that a body is one object without an error. Any other body with a 200 is a portal's page, or a part.
 func readObject(body []byte) (said struct{ Error *struct{} }, err error) {
 	if err = json.Unmarshal(body, &said); err != nil || said.Error != nil || bytes.TrimSpace(body)[0] != '{' {
 		err = cmp.Or(err, wire.ErrNotAList)

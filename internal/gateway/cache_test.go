@@ -88,7 +88,7 @@ func TestAFailureLeavesKeptAnswers(t *testing.T) {
 }
 
 // TestAnAnswerThatNoUpstreamGivesIsAFailure: a portal's page, half an answer or an error that calls itself a success is
-// not passed on as an answer, is not kept, and costs what it arrived as.
+// not passed on as an answer, is not kept, and is charged.
 func TestAnAnswerThatNoUpstreamGivesIsAFailure(t *testing.T) {
 	for name, body := range map[string]string{
 		"a portal's page": "<!DOCTYPE html><title>Welcome to Free WiFi</title>", "a part": `{"items":[{"id":"a"},{"id`, "nothing": "",
