@@ -18,7 +18,10 @@ type Tariff struct {
 	Upstream string
 	Table    string
 	Zone     *time.Location
-	Grace    time.Duration
+	// LongDay is the day around the last change of Zone. The provider may count by either zone, so that it spans the
+	// days of both, and no spend is forgotten. Zero: the zone has never changed.
+	LongDay struct{ Begins, Ends time.Time }
+	Grace   time.Duration
 	// ClockGap is how far this machine's clock may differ from the ledger's, or be behind its newest entry, before the
 	// ledger counts as unavailable: at most MaxClockGap; 0: 30 s. A clock ahead by more than Grace, but within
 	// ClockGap, opens days and frees windows early by the difference.
@@ -34,8 +37,7 @@ type Tariff struct {
 	// Routes maps patterns of http.ServeMux to methods: "GET /youtube/v3/videos" to videos.list.
 	Routes map[string]string
 
-	clients map[string][]Pool   // see LimitClients
-	change  protocol.ZoneChange // see CountOn
+	clients map[string][]Pool // see LimitClients
 }
 
 // Cost is the price of one call of a method: an amount per pool.
@@ -83,7 +85,7 @@ func (c Cost) MaxCharge() int64 {
 
 // Horizon returns how long a spend can matter: the longest window with the grace, at least MinHorizon.
 func (t *Tariff) Horizon() time.Duration {
-	horizon := max(MinHorizon, t.change.Ends.Sub(t.change.Begins)+t.Grace)
+	horizon := max(MinHorizon, t.LongDay.Ends.Sub(t.LongDay.Begins)+t.Grace)
 	for _, p := range t.allPools() {
 		horizon = max(horizon, p.longest()+t.Grace)
 	}

@@ -3,29 +3,29 @@ package quota
 import (
 	"slices"
 	"time"
-
-	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// CountOn returns the tariff for counting an account's day after the last change of its zone, and that change: it
-// happens now if c has another zone than t.
-func (t *Tariff) CountOn(c protocol.ZoneChange, now time.Time) (*Tariff, protocol.ZoneChange) {
+// CountOn returns the tariff for an account whose day was counted in a zone until now, and in t.LongDay at the last
+// change before: if t has another zone, a long day spans both zones' days around now. Zones are named as
+// time.LoadLocation knows them; "" is none.
+func (t *Tariff) CountOn(zone string, now time.Time) *Tariff {
 	on := *t
-	if was, err := time.LoadLocation(c.Zone); c.Zone != "" && c.Zone != t.Zone.String() && err == nil {
-		before := *t
-		before.Zone, before.change = was, c
-		begins, ends := before.dayOf(now)
-		began, _ := t.dayOf(now)
-		if began.Before(begins) {
-			begins = began
-		}
-		if _, next := t.dayOf(ends.Add(t.Grace)); next.After(ends) && !isMidnight(ends, t.Zone) {
-			ends = next
-		}
-		c.Begins, c.Ends = begins.UTC(), ends.UTC()
+	was, err := time.LoadLocation(zone)
+	if err != nil || zone == "" || zone == t.Zone.String() {
+		return &on
 	}
-	c.Zone, on.change = t.Zone.String(), c
-	return &on, c
+	before := *t
+	before.Zone = was
+	begins, ends := before.dayOf(now)
+	began, _ := t.dayOf(now)
+	if began.Before(begins) {
+		begins = began
+	}
+	if _, next := t.dayOf(ends.Add(t.Grace)); next.After(ends) && !isMidnight(ends, t.Zone) {
+		ends = next
+	}
+	on.LongDay.Begins, on.LongDay.Ends = begins.UTC(), ends.UTC()
+	return &on
 }
 
 // isMidnight reports whether a day of the zone begins at a time.
@@ -35,7 +35,7 @@ func isMidnight(at time.Time, zone *time.Location) bool {
 
 // midnights returns the starts of the days around now. The long day of a change of the zone is one of them.
 func (t *Tariff) midnights(now time.Time) []time.Time {
-	days, long := Midnights(now, t.Zone), t.change
+	days, long := Midnights(now, t.Zone), t.LongDay
 	if now.After(long.Ends.Add(2 * MinHorizon)) {
 		return days
 	}

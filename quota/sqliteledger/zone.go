@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 const (
@@ -20,36 +19,44 @@ const (
 // another zone than before, it writes that and says so once. Takes report a file that cannot be read: that is no error
 // here.
 func (l *Ledger) KeepZone(ctx context.Context, account string, t *quota.Tariff,
-	say func(format string, args ...any)) (*quota.Tariff, error) {
-	var kept protocol.ZoneChange
-	err := l.read(ctx, func(x *transaction) (err error) { kept, err = x.zone(account); return err })
-	on, next := t.CountOn(kept, l.Now())
-	if err != nil || next == kept {
-		return on, nil //nolint:nilerr // the next take reports it
+	say func(format string, args ...any)) (on *quota.Tariff, err error) {
+	var was string
+	look := func(x *transaction) error {
+		kept := *t
+		if was, err = x.zone(account, &kept); err == nil {
+			on = kept.CountOn(was, l.Now())
+		}
+		return err
+	}
+	if err := l.read(ctx, look); err != nil {
+		return t.CountOn("", l.Now()), nil //nolint:nilerr // the next take reports it
+	}
+	if was == t.Zone.String() {
+		return on, nil
 	}
 	err = l.write(ctx, func(x *transaction) error {
-		if kept, err = x.zone(account); err != nil {
+		if err := look(x); err != nil {
 			return err
 		}
-		on, next = t.CountOn(kept, l.Now())
-		return x.run(sqlKeepZone, account, next.Zone, microsOrZero(next.Begins), microsOrZero(next.Ends))
+		return x.run(sqlKeepZone, account, t.Zone.String(), microsOrZero(on.LongDay.Begins), microsOrZero(on.LongDay.Ends))
 	})
 	switch {
-	case kept.Zone == "" || kept.Zone == next.Zone: // a first time, or another process was faster
+	case was == "" || was == t.Zone.String(): // a first time, or another process was faster
 		return on, nil
 	case err != nil:
-		return nil, fmt.Errorf("the zone of the provider's day has changed from %s to %s: %w", kept.Zone, next.Zone, err)
+		return nil, fmt.Errorf("the zone of the provider's day has changed from %s to %s: %w", was, t.Zone, err)
 	}
 	say("ingest: the zone of the provider's day has changed from %s to %s: calls since %s count until %s",
-		kept.Zone, next.Zone, next.Begins.Format(time.RFC3339), next.Ends.Format(time.RFC3339))
+		was, t.Zone, on.LongDay.Begins.Format(time.RFC3339), on.LongDay.Ends.Format(time.RFC3339))
 	return on, nil
 }
 
-func (t *transaction) zone(account string) (c protocol.ZoneChange, err error) {
+// zone returns the zone in which an account's day was counted last, and sets the tariff's long day; "": none was.
+func (t *transaction) zone(account string, on *quota.Tariff) (zone string, err error) {
 	var begins, ends int64
-	if err = t.row(sqlZone, []any{account}, &c.Zone, &begins, &ends); errors.Is(err, sql.ErrNoRows) {
-		return c, nil
+	if err = t.row(sqlZone, []any{account}, &zone, &begins, &ends); errors.Is(err, sql.ErrNoRows) {
+		return "", nil
 	}
-	c.Begins, c.Ends = timeOrZero(begins), timeOrZero(ends)
-	return c, err
+	on.LongDay.Begins, on.LongDay.Ends = timeOrZero(begins), timeOrZero(ends)
+	return zone, err
 }

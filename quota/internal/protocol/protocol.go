@@ -55,10 +55,3 @@ func (e *WaitingError) Error() string {
 }
 
 func (e *WaitingError) Unwrap() error { return e.Err }
-
-// ZoneChange is the last change of the zone that the costs name for an account's day. The day of either zone may be the
-// provider's: one long day, from Begins to Ends, spans both days around the change, so that no spend is forgotten.
-type ZoneChange struct {
-	Zone         string    // as time.LoadLocation knows it; "": none was counted yet
-	Begins, Ends time.Time // zero: the zone has never changed
-}
