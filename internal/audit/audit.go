@@ -115,35 +115,32 @@ func (a Account) RebuildSince() time.Time { return a.MissingSince().Add(-longest
 // everything within the horizon: the ledger may rightly have forgotten part of others' spends. A machine that drew on
 // its emergency budget posts that part later: no other machine waits for it.
 func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
-	return a.missing(ctx, slots, ingest.Slot.Counted)
+	within, _ := a.splitByHorizon(slots)
+	spent, err := a.spent(ctx, within)
+	if err != nil {
+		return nil, err
+	}
+	return compare(within, spent, a.Tariff, ingest.Slot.Counted), nil
 }
 
-// missing is Missing, judged by this part of each slot's charges.
-func (a Account) missing(ctx context.Context, slots []ingest.Slot, part part) ([]Shortfall, error) {
-	within, _ := a.splitByHorizon(slots)
-	var spent []quota.Spent
-	if a.Ledger != nil && len(within) > 0 {
-		var err error
-		if spent, err = a.Ledger.Spent(ctx, a.Name, a.Now.Add(-a.Tariff.Horizon()), 0); err != nil {
-			return nil, err
-		}
+// spent returns the ledger's count within the horizon, if there are slots to compare with it.
+func (a Account) spent(ctx context.Context, within []ingest.Slot) ([]quota.Spent, error) {
+	if a.Ledger == nil || len(within) == 0 {
+		return nil, nil
 	}
-	return compare(within, spent, a.Tariff, part), nil
+	return a.Ledger.Spent(ctx, a.Name, a.Now.Add(-a.Tariff.Horizon()), 0)
 }
 
 // Rebuild returns the spends to post to a ledger that lacks anything: first the missing ones, with emergency calls,
 // then all spends of slots that began before the horizon and went on within it, since counting too much is safe. This
 // order lets a rebuild that was cut short be repeated: Missing finds something until everything has been posted.
 func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
-	missing, err := a.Missing(ctx, slots)
-	if err != nil || len(missing) == 0 {
+	within, across := a.splitByHorizon(slots)
+	spent, err := a.spent(ctx, within)
+	if err != nil || len(compare(within, spent, a.Tariff, ingest.Slot.Counted)) == 0 {
 		return nil, err
 	}
-	missing, err = a.missing(ctx, slots, func(s ingest.Slot) map[string]int64 { return s.Charges })
-	if err != nil {
-		return nil, err
-	}
-	_, across := a.splitByHorizon(slots)
+	missing := compare(within, spent, a.Tariff, func(s ingest.Slot) map[string]int64 { return s.Charges })
 	for _, slot := range across {
 		s := Shortfall{Slot: slot, Units: slot.Units, Cost: quota.Cost{}}
 		for pool, amount := range slot.Charges {
