@@ -132,8 +132,8 @@ func (g *Governor) OpenUnknown(ctx context.Context, pool string) error {
 	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: now.Add(-MaxClockGap), By: ByUnknown, At: known})
 }
 
-// PostTotal records how much of a pool the provider has counted today: it posts the missing part of that amount,
-// returns the amount, and opens the pool.
+// PostTotal records how much of a pool the provider has counted in the span of PoolReport.Total: it posts the missing
+// part of that amount, returns the amount, and opens the pool.
 func (g *Governor) PostTotal(ctx context.Context, who Who, pool string, total int64) (posted int64, err error) {
 	r, err := g.Report(ctx)
 	if err != nil {
@@ -141,7 +141,8 @@ func (g *Governor) PostTotal(ctx context.Context, who Who, pool string, total in
 	}
 	for _, p := range r.Pools {
 		if p.Pool == pool {
-			posted = max(total-usedToday(p.Windows), 0)
+			_, used := p.Total()
+			posted = max(total-used, 0)
 		}
 	}
 	if posted > 0 {
@@ -174,6 +175,17 @@ func (g *Governor) Reset(ctx context.Context, by string) error {
 func posted(pool string, amount int64) Charge {
 	return Charge{Pool: pool, Amount: amount,
 		Bounds: []Bound{{Window: Window{Name: "posted", Length: protocol.MinWindow, Limit: MaxLimit}, Ceiling: MaxLimit}}}
+}
+
+// Total returns the span, "today" or "in 768h", whose total a person posts where use is not known, and the pool's
+// known use in it. It is the provider's day, or the pool's longest window if that is longer than any day.
+func (p PoolReport) Total() (span string, used int64) {
+	for _, w := range p.Windows {
+		if w.Window.Name == p.Widest && w.Window.Length > longestDay {
+			return "in " + w.Window.Name, w.Used
+		}
+	}
+	return "today", usedToday(p.Windows)
 }
 
 // usedToday returns the use of the provider's day, or the use of any window if no day is counted.

@@ -469,3 +469,36 @@ func (l *asleep) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 	}
 	return d, err
 }
+
+// Where a pool has a window that is longer than a day, the figure of today would open it with too little counted: a
+// posted total counts in that window.
+func TestAPostedTotalCountsInTheLongestWindow(t *testing.T) {
+	for windows, want := range map[string]struct {
+		span   string
+		posted int64
+	}{
+		"{24h: 10000, day: 10000}":  {"today", 40 - 8},
+		"{768h: 10000, day: 10000}": {"in 768h", 40 - 16},
+	} {
+		d := newTestGovernor(t, "2026-06-01 12:00:00")
+		tariff, err := quota.ParseCosts("costs.yaml", []byte(strings.Replace(smallCosts, "units: {24h: 10000, day: 10000}", "units: "+windows, 1)), "youtube", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Tariff = tariff
+		for _, at := range []string{"2026-06-01 12:00:00", "2026-06-03 12:00:00"} {
+			d.at(at)
+			for range 8 {
+				d.take("videos.list", quota.Scheduled)
+			}
+		}
+		if err := d.CloseUnknown(t.Context(), "units"); err != nil {
+			t.Fatal(err)
+		}
+		span, _ := d.pool("units").Total()
+		posted, err := d.PostTotal(t.Context(), quota.Who{}, "units", 40)
+		if err != nil || posted != want.posted || span != want.span {
+			t.Errorf("%s: %d are posted (%s), want %d (%s): %v", windows, posted, span, want.posted, want.span, err)
+		}
+	}
+}

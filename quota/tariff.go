@@ -152,13 +152,16 @@ func (p Pool) charge(amount int64, ceiling Share) Charge {
 	return c
 }
 
-// longest returns the length of the pool's longest window; a day has at most 25 hours.
+// longestDay is the length of the day on which clocks go back.
+const longestDay = 25 * time.Hour
+
+// longest returns the length of the pool's longest window.
 func (p Pool) longest() time.Duration {
 	longest := time.Duration(0)
 	for _, w := range p.Windows {
 		length := w.Length
 		if w.Day() {
-			length = 25 * time.Hour
+			length = longestDay
 		}
 		longest = max(longest, length)
 	}

@@ -158,7 +158,7 @@ func (a *app) parsePosting(args []string, at string, least int64) (p posting, er
 }
 
 // post records the posting, and reports its effect. It refuses to exceed the limit unless sure is set. Where use is
-// not known, the amount is the provider's count of today, and the pool is opened.
+// not known, the amount is the provider's count, and the pool is opened.
 func (p posting) post(ctx context.Context, l *ledger, sure bool) (did string, err error) {
 	pool, err := l.pool(ctx, p.pool)
 	if err != nil {
@@ -166,8 +166,9 @@ func (p posting) post(ctx context.Context, l *ledger, sure bool) (did string, er
 	}
 	if !pool.Unknown.IsZero() {
 		posted, err := l.PostTotal(ctx, quota.Who{}, p.pool, p.amount)
-		return fmt.Sprintf("opened %s: %s were spent today, and %s of them were not counted",
-			p.pool, term.Amount(p.amount, p.pool), term.Thousands(posted)), err
+		span, _ := pool.Total()
+		return fmt.Sprintf("opened %s: %s were spent %s, and %s of them were not counted",
+			p.pool, term.Amount(p.amount, p.pool), span, term.Thousands(posted)), err
 	}
 	if p.amount == 0 {
 		return "", usageError{errors.New("0 is not a whole number of at least 1")}
@@ -240,9 +241,10 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 					case before.DrainedUntil.IsZero():
 						did = pool + " was not closed"
 					case !before.Unknown.IsZero() && !yes:
+						span, _ := before.Total()
 						return usageError{fmt.Errorf("%s is closed because its use is not known. "+
-							"See in the provider's console how much was spent today: ingest quota post %[1]s N counts that and opens it. "+
-							"To open it without, say so with --yes", pool)}
+							"See in the provider's console how much was spent %s: ingest quota post %[1]s N counts that and opens it. "+
+							"To open it without, say so with --yes", pool, span)}
 					default:
 						did = "opened " + pool
 					}

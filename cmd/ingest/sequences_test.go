@@ -227,9 +227,10 @@ var sequences = []sequence{
 		on("redis"), chartRuns(1), costs("units:", "points:"), costs("points: {24h", "points: {was: [units], 24h"), chartRuns(1),
 		on("sqlite"), takes(10), on("postgres"), chartRuns(1), costs("was: [units]", "was: [units, points]"), costs("points:", "units:"), chartRuns(1), on("sqlite"), everything,
 	}},
-	{"a window of 768 h, lost after 30 days", false, true, []func(*operator){
+	{"a window of 768 h, lost after 30 days, until its use is posted", false, false, []func(*operator){
 		on("sqlite"), costs("24h: 100", "768h: 100"), clock("2026-02-14T09:40:00Z"), chartRuns(2), clock("2026-03-16T09:40:00Z"), chartRuns(1),
-		loses("quota.db*"), does(exitUnavailable, "run"), does(exitUnavailable, "quota", "rebuild"), everything,
+		loses("quota.db*"), does(exitUnavailable, "run"), does(exitUnavailable, "quota", "rebuild"), does(exitStopped, "run", "--force"),
+		does(exitOK, "quota", "post", "units", "48"), everything,
 	}},
 }
 

@@ -61,7 +61,8 @@ type PoolDocument struct {
 	Windows   []WindowDocument  `json:"windows"`
 	Purposes  []PurposeDocument `json:"purposes"`
 
-	line int // line of its limits in the costs
+	line int    // line of its limits in the costs
+	span string // of the total to post where use is not known
 }
 
 // WindowDocument is the use of one window of a pool.
@@ -133,6 +134,7 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f budget.Forecast) Q
 		case pool.DrainedUntil != nil:
 			pool.DrainedBy = "provider"
 		}
+		pool.span, _ = p.Total()
 		widest[p.Pool] = p.Widest
 		if i := slices.IndexFunc(tariff.Pools, func(known quota.Pool) bool { return known.Name == p.Pool }); i >= 0 {
 			pool.line = tariff.Pools[i].Line

@@ -184,7 +184,7 @@ func (p PoolDocument) ClosedText() string {
 // Lift is the command that opens the pool.
 func (p PoolDocument) Lift() string {
 	if p.DrainedBy == "unknown" {
-		return "ingest quota post " + p.Pool + " N (the figure that the provider's console shows for today)"
+		return "ingest quota post " + p.Pool + " N (the provider's console shows how much was spent " + p.span + ")"
 	}
 	return "ingest quota drain " + p.Pool + " --lift"
 }

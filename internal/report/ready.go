@@ -95,7 +95,7 @@ func readyCharts(s standing.Standing) (string, error) {
 
 // StatusLine describes a standing in one line, for systemctl status.
 func StatusLine(s standing.Standing) string {
-	parts := []string{"next slot " + term.Stamp(s.Pace.Schedule.Next(s.Now))}
+	parts := []string{nextSlot(s)}
 	if pacing := s.Pace.String(); pacing != "" {
 		parts = append(parts, pacing)
 	}
@@ -129,6 +129,18 @@ func StatusLine(s standing.Standing) string {
 	}
 	const most = 300
 	return term.Fit(strings.Join(parts, "; "), most)
+}
+
+// nextSlot says when the next slot of any series is due: "next slot 2026-02-14 12:30:00Z".
+func nextSlot(s standing.Standing) string {
+	at := s.NextDue()
+	switch {
+	case s.StoreErr != nil || at.IsZero():
+		at = s.Pace.Schedule.Next(s.Now)
+	case !at.After(s.Now):
+		return "a slot has been due since " + term.Stamp(at)
+	}
+	return "next slot " + term.Stamp(at)
 }
 
 // remaining describes the quota left for the schedule: "9,468 units left".

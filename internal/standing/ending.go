@@ -2,6 +2,7 @@ package standing
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -56,12 +57,9 @@ func (e *Ending) wait(slot ingest.Slot) {
 // had none left to try them was stopped, too. day is the price of a day of the schedule; forced slots are none of it.
 func (s Standing) Ending(e Ending, series []ingest.Series, day quota.Cost, forced bool) Ending {
 	e.Pacing, e.Waiting = s.Pace.String(), map[ingest.Kind]int{}
-	nexts := s.Pace.Schedule.Nexts(s.Latest, s.Now)
+	e.Next = s.NextDue(series...)
 	var waiting []ingest.Slot
 	for _, one := range series {
-		if next, comes := nexts[one]; comes && (e.Next.IsZero() || next.DueAt.Before(e.Next)) {
-			e.Next = next.DueAt
-		}
 		if slot := s.Waiting[one]; slot.RetryAt.After(s.Now) {
 			waiting = append(waiting, slot)
 		}
@@ -84,6 +82,16 @@ func (s Standing) Ending(e Ending, series []ingest.Series, day quota.Cost, force
 		}
 	}
 	return e
+}
+
+// NextDue returns when the first slot of these series, or of all, is due, or has been due since; zero: none is.
+func (s Standing) NextDue(series ...ingest.Series) (at time.Time) {
+	for one, next := range s.Pace.Schedule.Nexts(s.Latest, s.Now) {
+		if (len(series) == 0 || slices.Contains(series, one)) && (at.IsZero() || next.DueAt.Before(at)) {
+			at = next.DueAt
+		}
+	}
+	return at
 }
 
 // ExitCode is the exit code of a run with this outcome.

@@ -354,8 +354,12 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 			t.Fatalf("slots --next says %q, and the ledger is %s", p.next, s.Ledger.State)
 		}
 		for _, row := range p.doctor {
-			if fine := strings.HasPrefix(row, "ok All"); fine && len(s.StaleSeries()) > 0 {
+			fine, _, _ := strings.Cut(row, " ")
+			if strings.HasPrefix(row, "ok all") && len(s.StaleSeries()) > 0 || strings.Contains(row, "is stale") && len(s.StaleSeries()) == 0 {
 				t.Fatalf("the doctor says %q, and %d series are stale", row, len(s.StaleSeries()))
+			}
+			if strings.Contains(row, "YouTube") && !strings.Contains(row, "chart") && (fine == "ok") != (s.Upstream.State <= standing.Idle) {
+				t.Fatalf("the doctor says %q, and the upstream is %s", row, s.Upstream.State)
 			}
 		}
 		for _, said := range p.log {
@@ -399,8 +403,8 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 		if code := standing.ExitCode(p.run.Outcome); (code == standing.ExitStopped) != !back.IsZero() || !p.run.RetryAt.Equal(back) {
 			t.Fatalf("a run exits with %d until %s, and /freshness says that the first goes on at %s", code, p.run.RetryAt, back)
 		}
-		if !p.run.Next.Equal(next) {
-			t.Fatalf("a run says that the next slot is at %s, and slots at %s", p.run.Next, next)
+		if !p.run.Next.Equal(next) || !strings.Contains(p.systemd, term.Stamp(next)) {
+			t.Fatalf("a run says that the next slot is at %s, slots at %s, and systemd %q", p.run.Next, next, p.systemd)
 		}
 		if p.ready["freshness"].OK != (stale == 0) {
 			t.Fatalf("%d are stale, and /readyz says %+v", stale, p.ready["freshness"])
