@@ -51,7 +51,7 @@ func (l *Ledger) KeepZone(ctx context.Context, account string, t *quota.Tariff,
 	return on, nil
 }
 
-// zone returns the zone in which an account's day was counted last, and sets the tariff's long day; "": none was.
+// zone returns the last zone of an account's day, "" if there was none, and sets the tariff's long day.
 func (t *transaction) zone(account string, on *quota.Tariff) (zone string, err error) {
 	var begins, ends int64
 	if err = t.row(sqlZone, []any{account}, &zone, &begins, &ends); errors.Is(err, sql.ErrNoRows) {
