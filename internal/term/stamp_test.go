@@ -46,7 +46,7 @@ func TestRelativeTimesAreForTerminals(t *testing.T) {
 		t.Errorf("into a file: %q, want %q", got, want)
 	}
 	for span, want := range map[time.Duration]string{
-		32 * time.Second: "32s", 19*time.Minute + 59*time.Second: "19 min", 2*time.Hour + 8*time.Minute: "2 h 8 min", 47 * time.Hour: "47 h 0 min", 12 * 24 * time.Hour: "12 days",
+		32 * time.Second: "32s", 19*time.Minute + 59*time.Second: "19 min", 2*time.Hour + 8*time.Minute: "2 h 8 min", 47 * time.Hour: "47 h", 12 * 24 * time.Hour: "12 days",
 	} {
 		if got := term.Ago(span); got != want {
 			t.Errorf("%v is %q, want %q", span, got, want)

@@ -46,6 +46,8 @@ func Ago(d time.Duration) string {
 		return d.Round(time.Second).String()
 	case d < time.Hour:
 		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 48*time.Hour && d%time.Hour < time.Minute:
+		return fmt.Sprintf("%d h", d/time.Hour)
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
 	}
