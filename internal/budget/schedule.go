@@ -11,6 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/amount"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
@@ -210,32 +211,47 @@ func (e *UnfitError) Error() string { return e.What + ": " + e.Cure }
 
 // Fits checks that a day at this price and a backfill at its ceiling fit together under the schedule's ceiling.
 // Otherwise a backfill in the morning leaves regions stale in the evening. A window shorter than a day must admit a day
-// of the schedule. The error is an *UnfitError.
+// of the schedule. The error is an *UnfitError about the window that lacks most.
 func (p Price) Fits(t *quota.Tariff) error {
+	var worst *UnfitError
+	most := 0.0
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
-			need := inWindow(p.Total[pool.Name], w)
-			scheduled, backfill := t.Ceilings[quota.Scheduled].Of(w.Limit), t.Ceilings[quota.Backfill].Of(w.Limit)
-			switch through := perDay(scheduled, w); {
-			case p.Total[pool.Name] == 0:
-			case !w.Day() && w.Length < day: // slots that are due at once wait for the next minute
-				if p.Total[pool.Name] > through {
-					return &UnfitError{fmt.Sprintf("the schedule does not fit: "+
-						"a day of it costs %d %s, and window %s lets %d of them through in a day, %d of %d at a time",
-						p.Total[pool.Name], pool.Name, w.Name, through, scheduled, w.Limit),
-						fmt.Sprintf("fetch less often (%s), fewer pages or regions",
-							p.longerIntervals(p.Total[pool.Name], through, p.Total[pool.Name]))}
-				}
-			case need+backfill > scheduled:
-				return &UnfitError{fmt.Sprintf("the schedule does not fit: "+
-					"a day of it costs %d %s, a backfill may use %d, and the schedule has to stop at %d of %d in window %s",
-					need, pool.Name, backfill, scheduled, w.Limit, w.Name),
-					fmt.Sprintf("fetch less often (%s), fewer pages or regions, or lower ceilings.backfill in the costs",
-						p.longerIntervals(need, scheduled-backfill, scheduled))}
+			if unfit, over := p.unfit(t, pool.Name, w); unfit != nil && over > most {
+				worst, most = unfit, over
 			}
 		}
 	}
-	return nil
+	if worst == nil {
+		return nil
+	}
+	return worst
+}
+
+// unfit returns how many times over a window's amount for the schedule a day costs, and what helps; nil if it fits.
+func (p Price) unfit(t *quota.Tariff, pool string, w quota.Window) (unfit *UnfitError, over float64) {
+	total := p.Total[pool]
+	need, scheduled := inWindow(total, w), t.Ceilings[quota.Scheduled].Of(w.Limit)
+	backfill, through := t.Ceilings[quota.Backfill].Of(w.Limit), perDay(scheduled, w)
+	const begins = "the schedule does not fit: a day of it costs "
+	n := amount.Thousands
+	switch {
+	case total == 0:
+	case !w.Day() && w.Length < day: // slots that are due at once wait for the next minute
+		if total > through {
+			return &UnfitError{fmt.Sprintf(begins+"%s, and window %s lets %s of them through in a day, %s of %s at a time",
+				amount.Of(total, pool), w.Name, n(through), n(scheduled), n(w.Limit)),
+				fmt.Sprintf("fetch less often (%s), fewer pages or regions", p.longerIntervals(total, through, total)),
+			}, float64(total) / float64(max(through, 1))
+		}
+	case need+backfill > scheduled:
+		return &UnfitError{fmt.Sprintf(begins+"%s, a backfill may use %s, and the schedule has to stop at %s of %s in window %s",
+			amount.Of(need, pool), n(backfill), n(scheduled), n(w.Limit), w.Name),
+			fmt.Sprintf("fetch less often (%s), fewer pages or regions, or lower ceilings.backfill in the costs",
+				p.longerIntervals(need, scheduled-backfill, scheduled)),
+		}, float64(need+backfill) / float64(max(scheduled, 1))
+	}
+	return nil, 0
 }
 
 // longerIntervals names the intervals at which a day that needs that much would fit: beside a backfill at its ceiling,

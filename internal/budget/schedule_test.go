@@ -92,8 +92,20 @@ func TestAScheduleFitsBesideABackfillAtItsCeiling(t *testing.T) {
 		if (err == nil) != fits {
 			t.Errorf("%d units a day: %v", units, err)
 		}
-		if err != nil && (!strings.Contains(err.Error(), "a day of it costs 2501 units") || !strings.Contains(err.Error(), "9500 of 10000")) {
+		if err != nil && (!strings.Contains(err.Error(), "a day of it costs 2,501 units") || !strings.Contains(err.Error(), "9,500 of 10,000")) {
 			t.Error(err)
+		}
+	}
+}
+
+func TestThePoolThatLacksMostIsNamed(t *testing.T) {
+	for _, tt := range []struct {
+		units, search int64
+		want          string
+	}{{2_600, 288, "costs 288 search calls"}, {95_000, 288, "costs 95,000 units"}} {
+		err := budget.Price{Total: quota.Cost{"units": tt.units, "search": tt.search}}.Fits(tariff(t, "split-2026-06"))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%d units and %d searches a day: got %v, want %s", tt.units, tt.search, err, tt.want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"fetch/youtube":             {".", "fetch", "fetch/wire", "internal/plaintext", "internal/quiet"},
 	"internal/amount":           {},
 	"internal/audit":            {".", "quota"},
-	"internal/budget":           {".", "fetch", "internal/strictyaml", "quota", "regions"},
+	"internal/budget":           {".", "fetch", "internal/amount", "internal/strictyaml", "quota", "regions"},
 	"internal/config":           {".", "fetch/wire", "internal/hooks", "internal/ownfile", "internal/plaintext", "internal/postgres", "internal/strictyaml", "quota", "quota/httplimit", "regions"},
 	"internal/dailymotionsim":   {"internal/standin"},
 	"internal/demo":             {".", "fetch", "internal/report", "internal/term", "internal/youtubesim", "quota", "regions", "store"},
