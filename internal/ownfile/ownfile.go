@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -158,15 +159,16 @@ func Resolve(dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if target, err := os.Stat(part); err == nil && !ours(info) && Owner(target) != Owner(info) {
-			return "", &Error{part, "is a symbolic link of another user, to a directory that is not that user's",
-				"remove it, or give the directory itself"}
-		}
 		if links++; links > 40 {
 			return "", &fs.PathError{Op: "open", Path: part, Err: errors.New("too many symbolic links")}
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(part), to)
+		}
+		// not of part, where something else may be by now
+		if target, err := os.Stat(to); err == nil && !ours(info) && Owner(target) != Owner(info) {
+			return "", &Error{part, "is a symbolic link of another user, to a directory that is not that user's",
+				"remove it, or give the directory itself"}
 		}
 		dir, at = filepath.Join(to, dir[at:]), 0
 	}
@@ -202,29 +204,66 @@ func checkDir(dir string, sticky bool) error {
 	}
 }
 
+// OpenRoot opens a directory for changes that stay in it, also if a link takes the place of its name meanwhile.
+func OpenRoot(dir string) (*os.Root, error) {
+	dir, err := Resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := root.Stat(".")
+	there, also := statNoLink(dir)
+	if err = errors.Join(err, also); err == nil && !os.SameFile(opened, there) {
+		err = &Error{dir, "was replaced while it was opened", "see which process does that, then try again"}
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
+}
+
 // Draft is a new file that has its name only when it is complete.
 type Draft struct {
 	*os.File
 
-	path string
+	root       *os.Root
+	temp, name string // in it
 }
 
 // Create begins a file of mode 0600. Nothing at path is opened: Replace takes its place.
 func Create(path string) (*Draft, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".new-*")
-	return &Draft{f, path}, err
+	root, err := OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	d := &Draft{root: root, name: filepath.Base(path)}
+	for err = fs.ErrExist; errors.Is(err, fs.ErrExist); {
+		d.temp = fmt.Sprintf(".%s.new-%d", d.name, rand.Uint32())
+		d.File, err = root.OpenFile(d.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return d, nil
 }
 
 // Replace closes the draft and gives it its name, instead of the file or the link that has it.
 func (d *Draft) Replace() error {
-	err := errors.Join(d.Sync(), d.Close())
-	if err == nil {
-		err = os.Rename(d.Name(), d.path)
+	return d.end(d.Sync())
+}
+
+// end closes the draft and, without an error, gives it its name; else it removes it.
+func (d *Draft) end(err error) error {
+	if err = errors.Join(err, d.Close()); err == nil {
+		err = d.root.Rename(d.temp, d.name)
 	}
 	if err != nil {
-		_ = os.Remove(d.Name())
+		_ = d.root.Remove(d.temp)
 	}
-	return err
+	return errors.Join(err, d.root.Close())
 }
 
 // Write replaces the contents of a file, or makes it.
@@ -234,7 +273,7 @@ func Write(path string, data []byte) error {
 		return err
 	}
 	if _, err := d.Write(data); err != nil {
-		return errors.Join(err, d.Close(), os.Remove(d.Name()))
+		return d.end(err)
 	}
 	return d.Replace()
 }

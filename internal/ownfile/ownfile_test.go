@@ -159,3 +159,39 @@ func TestALinkOfAStrangerIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// No file is made in root's directory through a link that a stranger puts in the place of one of the stranger's own,
+// whenever that happens.
+func TestAFileIsMadeInNoDirectoryOfRootsThroughAStrangersLink(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root: only root can give a file to another user")
+	}
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	at := func(name string) string { return filepath.Join(top, name) }
+	must(t, os.MkdirAll(at("root/data"), 0o700), os.MkdirAll(at("theirs/data"), 0o755), os.Chown(at("theirs"), nobody, nobody), os.Chown(at("theirs/data"), nobody, nobody))
+	swap := func(name, target string) func() {
+		return func() {
+			link := at("link") // root's only while it has this name
+			must(t, os.Symlink(target, link), os.Lchown(link, nobody, nobody), os.Rename(at(name), at(name)+".away"), os.Rename(link, at(name)))
+		}
+	}
+	back := func(name string) { must(t, os.Remove(at(name)), os.Rename(at(name)+".away", at(name))) }
+	for name, target := range map[string]string{"theirs/data": at("root/data"), "theirs": at("root")} {
+		before, within := swap(name, target), swap(name, target)
+		before()
+		if err := ownfile.Write(at("theirs/data/file"), nil); err == nil {
+			t.Errorf("a file was made with %s a link", name)
+		}
+		back(name)
+		d, err := ownfile.Create(at("theirs/data/file"))
+		must(t, err)
+		within()
+		must(t, d.Replace())
+		back(name)
+		if _, err := os.Lstat(at("theirs/data/file")); err != nil {
+			t.Errorf("%s was a link meanwhile: %v", name, err)
+		}
+		must(t, os.Remove(at("theirs/data/file")))
+	}
+}

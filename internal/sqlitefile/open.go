@@ -264,14 +264,20 @@ func copyTo(from io.Reader, to string) error {
 	return err
 }
 
-// Publish gives the database at draft the name path, which must be free: otherwise the error is fs.ErrExist. When it
-// returns, the name is on the disk.
+// Publish gives the database at draft the name path in the same directory, which must be free: otherwise the error is
+// fs.ErrExist. When it returns, the name is on the disk.
 func Publish(draft, path string) error {
-	err := os.Link(draft, path)
+	root, err := ownfile.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	from, to := filepath.Base(draft), filepath.Base(path)
+	err = root.Link(from, to)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		// A file system without hard links: the name is free, or was a moment ago.
-		if _, statErr := os.Stat(path); os.IsNotExist(statErr) {
-			err = os.Rename(draft, path)
+		if _, statErr := root.Lstat(to); errors.Is(statErr, fs.ErrNotExist) {
+			err = root.Rename(from, to)
 		}
 	}
 	if err != nil {
