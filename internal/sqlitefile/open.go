@@ -264,15 +264,19 @@ func copyTo(from io.Reader, to string) error {
 	return err
 }
 
-// Publish gives the database at draft the name path in the same directory, which must be free: otherwise the error is
-// fs.ErrExist. When it returns, the name is on the disk.
+// Publish gives the database at draft the name path, in the same directory or one above, which must be free: otherwise
+// the error is fs.ErrExist. When it returns, the name is on the disk.
 func Publish(draft, path string) error {
 	root, err := ownfile.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	from, to := filepath.Base(draft), filepath.Base(path)
+	from, err := filepath.Rel(filepath.Dir(path), draft)
+	if err != nil {
+		return err
+	}
+	to := filepath.Base(path)
 	err = root.Link(from, to)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		// A file system without hard links: the name is free, or was a moment ago.
