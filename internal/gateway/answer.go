@@ -167,8 +167,8 @@ func (a *answer) conditional(r *http.Request) *answer {
 	return a
 }
 
-// refuse writes an answer without waiting for the rest of the request, which may be slow: the connection then ends.
-func (a *answer) refuse(w http.ResponseWriter, r *http.Request) {
+// writeNow writes an answer without waiting for the rest of the request, which may be slow: the connection then ends.
+func (a *answer) writeNow(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a test's recorder has no deadlines

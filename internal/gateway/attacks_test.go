@@ -107,6 +107,18 @@ func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 	}
 }
 
+// TestAGetDoesNotWaitForItsBody: it means nothing, and a client that never ends it would wait until the read time-out.
+func TestAGetDoesNotWaitForItsBody(t *testing.T) {
+	w := newWorld(t, 100, nil, nil)
+	for _, body := range []string{"Transfer-Encoding: chunked\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n4\r\nid", "Content-Length: 9\r\n\r\n"} {
+		began := time.Now()
+		resp, said := w.raw("GET /youtube/v3/videos?part=id&id=a HTTP/1.1\r\nHost: 127.0.0.1\r\n" + body)
+		if took := time.Since(began); resp.StatusCode != 200 || !resp.Close || took > 5*time.Second {
+			t.Errorf("%q: %d after %v: %s", body, resp.StatusCode, took, said)
+		}
+	}
+}
+
 func TestTooManyIsSaidByTheProviderOrByAWaitUnderAMinute(t *testing.T) {
 	w := newWorld(t, 100, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("id") == "quick" {

@@ -88,12 +88,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetWriteDeadline(time.Now().Add(longest)) // a test's recorder has no deadlines
 	r, refusal := g.asGet(w, r)
 	if refusal != nil {
-		refusal.refuse(w, r)
+		refusal.writeNow(w, r)
 		return
 	}
 	method, client, refusal := g.admit(r)
 	if refusal != nil {
-		refusal.refuse(w, r)
+		refusal.writeNow(w, r)
 		return
 	}
 	room := g.rooms[client]
@@ -101,10 +101,15 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case room <- struct{}{}:
 		defer func() { <-room }()
 	default:
-		tooMany.refuse(w, r)
+		tooMany.writeNow(w, r)
 		return
 	}
-	g.answer(newCall(r, method, client)).conditional(r).write(w)
+	a := g.answer(newCall(r, method, client)).conditional(r)
+	if r.Method == http.MethodGet {
+		a.writeNow(w, r)
+		return
+	}
+	a.write(w)
 }
 
 // answer answers from the cache, from a call that is in flight already, or by a call of its own.
