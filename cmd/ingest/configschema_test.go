@@ -14,6 +14,7 @@ import (
 
 // goodConfigs are configs that the program takes.
 var goodConfigs = []string{
+	"api: {headers: []}", "account: ''", "data: ''", "store: 'postgres://'", "api: {routes: [{name: a, match: GET example.com/x}]}", "clients: {a: {token_sha256: " + aSum + ", limits: {units: {day: 5, 24h: 7}}}}",
 	"{}", "listen: \"\"", "jobs: [{name: a, kind: chart, every: 30m, regions: []}]", "api: {plans: {free: {}}}", "account: default", "account: my-project.2", "upstream: youtube", "upstream: dailymotion\njobs: [{name: a, kind: chart, every: 1h}]",
 	"upstream_url: http://127.0.0.1:8099/", "upstream_url: https://proxy.example/", "upstream_url: http://localhost:8099", "upstream_url: http://[::1]:8099/",
 	"data: /var/lib/ingest", "data: here", "ledger: sqlite", "ledger: redis://127.0.0.1:6379/0",
@@ -33,6 +34,8 @@ var goodConfigs = []string{
 
 // moreBadConfigs are refused, besides badOptions.
 var moreBadConfigs = []string{
+	"api: {routes: [{name: a, match: GET /x, cost: 0}]}", "api: {routes: [{name: a, match: x}]}", "api: {limits: {1500ms: 5}}", "jobs:", "jobs: # none\nstale_after: 3", "upstream_url: http://127.0.0.1/?x=1", "upstream_url: https://example.com/?x=1",
+	"gateway: {cache: {videos.list: 0s}}", "clients: {a: {token_sha256: " + aSum + ", limits: {units: {1w: 5}}}}", "backups: ['']",
 	"acount: default", "listen: localhost:http", "base_path: /", "access_log: all", "api: {origins: [\"*\"]}", "api: {headers: legacy}", "hosts: many", "concurrency: 0", "concurrency: four", "listen: 8080", "listen: localhost", "data: [a]",
 	"jobs: {a: b}", "jobs: [{name: a, kind: chart}]", `jobs: [{name: a, kind: chart, every: 30m, cron: "0 * * * *"}]`, "jobs: [{kind: chart, every: 30m}]", "jobs: [{name: a, every: 30m}]",
 	"jobs: [{name: a, kind: chart, every: 30m}, {name: a, kind: chart, every: 30m}]", "jobs: [{name: a, kind: chart, every: 30m, pages: 0}]",

@@ -57,7 +57,7 @@ type tokenFile struct {
 type routeFile struct {
 	Name   string               `yaml:"name"`
 	Match  string               `yaml:"match"`
-	Cost   int64                `yaml:"cost"`
+	Cost   *int64               `yaml:"cost"`
 	Limits map[string]limitFile `yaml:"limits"`
 }
 
@@ -167,7 +167,13 @@ func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 		if err != nil {
 			return a, err
 		}
-		a.Routes = append(a.Routes, httplimit.Route{Name: r.Name, Pattern: r.Match, Cost: r.Cost, Limits: limits})
+		route := httplimit.Route{Name: r.Name, Pattern: r.Match, Limits: limits}
+		if r.Cost != nil {
+			if route.Cost = *r.Cost; route.Cost < 1 {
+				return a, y.Errorf(at("routes", strconv.Itoa(i), "cost"), "cost %d: use 1 or more", route.Cost)
+			}
+		}
+		a.Routes = append(a.Routes, route)
 	}
 	for i, t := range f.Tokens {
 		sum, err := parseSum(t.SHA256)

@@ -299,7 +299,7 @@ func (c *Config) readFile(upstreams map[string]JobLimits) (configFile, error) {
 	if err == nil {
 		err = c.setGateway(file, y)
 	}
-	if err != nil || file.Jobs == nil {
+	if err != nil || file.Jobs == nil && y.Line([]string{"jobs"}) == 0 {
 		return file, err
 	}
 	if len(file.Jobs) == 0 {

@@ -77,6 +77,8 @@ func (c *Config) makePathsWhole(f *configFile) error {
 	for _, p := range paths {
 		whole := filepath.Join(dir, *p.path)
 		switch {
+		case *p.path == "" && p.name == "backups":
+			err = cmp.Or(err, c.at(p.name, true, errors.New("backups: a directory has no name")))
 		case strings.HasPrefix(*p.path, "~"), strings.HasPrefix(*p.path, "$") && !p.secret:
 			err = cmp.Or(err, c.at(p.name, true,
 				fmt.Errorf("%s: %s: %.1s means nothing outside a shell: write the whole path", c.File, *p.path, *p.path)))

@@ -38,10 +38,11 @@ func surely(all []admission, window time.Duration) (most int) {
 
 // Two limiters on one Redis are asked as fast as they answer, while the server dies, freezes, is full, and comes back: no
 // client gets more in a window than the policy says, and once all is well each gets its limit again. The default takes
-// three quarters of a minute; SOAK=30m is half an hour.
+// three quarters of a minute; SOAK=30m is half an hour. Where a restart takes a window, a server that forgets shows
+// nothing.
 func TestLongARedisThatDiesAndReturnsAdmitsNoMoreThanItsPolicy(t *testing.T) {
 	const limit, window, clients = 20, 2 * time.Second, 4
-	lasts := 30 * time.Second
+	lasts := 45 * time.Second
 	if soak, err := time.ParseDuration(os.Getenv("SOAK")); err == nil {
 		lasts = soak
 	}
@@ -100,7 +101,7 @@ func TestLongARedisThatDiesAndReturnsAdmitsNoMoreThanItsPolicy(t *testing.T) {
 				{func() { server.Must("CONFIG", "SET", "maxmemory", "1") }, func() { server.Must("CONFIG", "SET", "maxmemory", "0") }},
 			}
 			most, faulted := 0, 0
-			for began := time.Now(); time.Since(began) < lasts/2; faulted++ {
+			for began := time.Now(); time.Since(began) < lasts/time.Duration(len(policies)); faulted++ {
 				time.Sleep(window / 8)
 				faults[faulted%3].begin()
 				time.Sleep(window / 6)
@@ -132,7 +133,7 @@ func TestLongARedisThatDiesAndReturnsAdmitsNoMoreThanItsPolicy(t *testing.T) {
 			all.Wait()
 			stats := limiters[0].Stats()
 			t.Logf("%d faults: at most %d within %v, limit %d, policy's bound %d; %+v", faulted, most, window, limit, policy.bound, stats)
-			if most > policy.bound || stats.FailedClosed == 0 || policy.emergency > 0 && stats.FailedOpen == 0 || policy.bound > limit && most <= limit {
+			if most > policy.bound || stats.FailedClosed == 0 || policy.emergency > 0 && stats.FailedOpen == 0 || policy.emergency > 0 && most <= limit {
 				t.Errorf("at most %d within %v, want up to %d, and more than %d only by the policy: %+v", most, window, policy.bound, limit, stats)
 			}
 		})
