@@ -14,6 +14,14 @@ var faultKinds = []string{"500", "502html", "200html", "429", "403", "drop", "tr
 // ParseFault reads one fault, KIND[@CALLS | :PERCENT%], with calls counted from 1: "500@3", "drop:5%", "slow=2s@10+".
 func ParseFault(s string) (Fault, error) { return standin.ParseFault(s, faultKinds, "slow") }
 
+// refuses returns the limit whose refusal the fault fakes; "" for none. Such calls are counted like real refusals.
+func refuses(f *Fault) string {
+	if f.Kind == "429" {
+		return poolCalls
+	}
+	return ""
+}
+
 // faultAnswer returns the answer that a fault substitutes for the call's own. It is nil for faults that spoil the
 // answer while it is written.
 func faultAnswer(f Fault) *answer {
@@ -24,8 +32,6 @@ func faultAnswer(f Fault) *answer {
 		return &answer{status: http.StatusBadGateway, html: badGatewayPage}
 	case "200html":
 		return &answer{status: http.StatusOK, html: badGatewayPage}
-	case "429":
-		return rateLimited()
 	case "403":
 		return apiError(http.StatusForbidden, "access_forbidden", "You are not allowed to access this resource", nil)
 	}

@@ -21,6 +21,8 @@ package dailymotionsim
 import (
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/standin"
@@ -48,7 +50,7 @@ type Options struct {
 type Server struct {
 	opt   Options
 	cat   *catalogue
-	count *counter
+	count *standin.Counter
 }
 
 // New checks every option.
@@ -59,14 +61,17 @@ func New(o Options) (*Server, error) {
 	if o.Latency < 0 {
 		return nil, fmt.Errorf("dailymotionsim: latency %s must not be negative", o.Latency)
 	}
-	c := &counter{opt: o, limit: defaultLimit, days: map[string]int64{}}
+	calls := standin.Pool{Name: poolCalls, Limit: defaultLimit}
 	for pool, limit := range o.Limits {
 		if pool != poolCalls || limit < 0 {
 			return nil, fmt.Errorf("dailymotionsim: limit %d for pool %q: there is only %q, from 0", limit, pool, poolCalls)
 		}
-		c.limit = limit
+		calls.Limit = limit
 	}
-	return &Server{opt: o, cat: newCatalogue(o.Seed), count: c}, nil
+	return &Server{opt: o, cat: newCatalogue(o.Seed), count: &standin.Counter{
+		Now: func() time.Time { return o.Now().UTC() }, Zone: time.UTC, Pools: []standin.Pool{calls},
+		Faults: o.Faults, Seed: o.Seed, Refuses: refuses,
+	}}, nil
 }
 
 // ServeHTTP answers the API at /videos and the count at /sim/ledger.
@@ -78,7 +83,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/videos":
 		s.serveVideos(w, r)
 	case r.URL.Path == "/sim/ledger":
-		s.serveLedger(w, r)
+		s.count.Serve(w, r)
 	default:
 		http.NotFound(w, r)
 	}
@@ -88,27 +93,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // whether the caller waits for the answer.
 func (s *Server) serveVideos(w http.ResponseWriter, r *http.Request) {
 	q, bad := parse(r.URL.Query())
-	adm := s.count.admit(q)
-	if adm.refused {
-		adm.fault = Fault{}
+	call := Call{Method: q.method, Region: strings.ToUpper(q.country), PageToken: strconv.Itoa(q.page)}
+	adm := s.count.Admit(call, standin.Charge{Pool: poolCalls, Amount: 1})
+	fault := Fault{}
+	if adm.Fault != nil && adm.Refused == "" {
+		fault = *adm.Fault
 	}
-	a := faultAnswer(adm.fault)
+	a := faultAnswer(fault)
 	switch {
-	case adm.refused:
+	case adm.Refused != "":
 		a = rateLimited()
 	case a != nil:
 	case bad != nil:
 		a = bad
 	default:
-		a = s.cat.answer(q, adm.at)
+		a = s.cat.answer(q, adm.At)
 	}
 	status := a.status
-	if adm.fault.Kind == "drop" {
+	if fault.Kind == "drop" {
 		status = 0
 	}
-	s.count.answered(adm, status)
-	if !standin.Wait(r.Context(), s.opt.Latency+adm.fault.Value) {
+	s.count.Answered(adm.Call, status)
+	if !standin.Wait(r.Context(), s.opt.Latency+fault.Value) {
 		panic(http.ErrAbortHandler) // returning would be an empty 200
 	}
-	a.write(w, r, adm.at, adm.fault.Kind)
+	a.write(w, r, adm.At, fault.Kind)
 }

@@ -35,11 +35,46 @@ func CountCalls[C any](log []C, of func(C) (method string, status int)) []CallCo
 	return calls
 }
 
-// WriteLedger answers with a stand-in's ledger, which no cache may keep.
-func WriteLedger(w http.ResponseWriter, ledger any) {
+// Ledger is the stand-in's own count of arrivals since the start.
+type Ledger struct {
+	// Units is the charges to every pool, in that pool's unit.
+	Units map[string]int64 `json:"units"`
+	// Calls are counted per method and status. Status 0 is a call that was counted and then dropped
+	// without an answer.
+	Calls []CallCount `json:"calls"`
+	// Refused counts the calls that each pool refused. They were not charged.
+	Refused map[string]int64 `json:"refused"`
+
+	PerMinute int64            `json:"per_minute"` // calls refused by the limit per minute
+	Regions   map[string]int64 `json:"regions"`    // charged calls per region
+	Day       string           `json:"day"`        // the day now, "2006-01-02"
+	Today     map[string]int64 `json:"today"`      // charged in that day, per pool
+	Limits    map[string]int64 `json:"limits"`     // per day
+	At        time.Time        `json:"at"`         // by the stand-in's clock
+	Log       []Call           `json:"log,omitempty"`
+}
+
+// Call is one call that arrived, in order of arrival.
+type Call struct {
+	At        time.Time        `json:"at"`
+	Method    string           `json:"method"`
+	Region    string           `json:"region,omitempty"`
+	PageToken string           `json:"page_token,omitempty"`
+	Status    int              `json:"status"` // 0: dropped without an answer
+	Charges   map[string]int64 `json:"charges,omitempty"`
+	Refused   string           `json:"refused,omitempty"` // the pool that refused it, or PerMinute
+	Fault     string           `json:"fault,omitempty"`   // the fault that hit it
+}
+
+// Serve answers with the ledger, which no cache may keep; ?log=1 adds the calls one by one.
+func (c *Counter) Serve(w http.ResponseWriter, r *http.Request) {
+	l := c.Ledger()
+	if r.URL.Query().Get("log") == "1" {
+		l.Log = c.Log()
+	}
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(ledger) // an error means that the caller has gone
+	_ = json.NewEncoder(w).Encode(l) // an error means that the caller has gone
 }
 
 // Wait reports whether d passed before ctx was done.

@@ -7,50 +7,14 @@ import (
 	"github.com/trendvidstream/ingest/internal/standin"
 )
 
-// Ledger is the stand-in's own count of arrivals since the start.
-type Ledger struct {
-	// Units is the charges to every pool of the table, in that pool's unit.
-	Units map[string]int64 `json:"units"`
-	// Calls are counted per method and status. Status 0 is a call that was counted and then dropped
-	// without an answer.
-	Calls []CallCount `json:"calls"`
-	// Refused counts the calls that each pool refused. They were not charged.
-	Refused map[string]int64 `json:"refused"`
-
-	PerMinute int64            `json:"per_minute"` // calls refused by the limit per minute
-	Regions   map[string]int64 `json:"regions"`    // charged calls per region
-	Day       string           `json:"day"`        // the Pacific day now, "2006-01-02"
-	Today     map[string]int64 `json:"today"`      // charged in that day, per pool
-	Limits    map[string]int64 `json:"limits"`     // per Pacific day
-	At        time.Time        `json:"at"`         // by the stand-in's clock
-	Log       []Call           `json:"log,omitempty"`
-}
+// Ledger is the stand-in's own count of arrivals since the start; its days are Pacific.
+type Ledger = standin.Ledger
 
 // CallCount is how often a method was answered with a status.
 type CallCount = standin.CallCount
 
-// Call is one call that arrived, in order of arrival.
-type Call struct {
-	At        time.Time        `json:"at"`
-	Method    string           `json:"method"`
-	Region    string           `json:"region,omitempty"`
-	PageToken string           `json:"page_token,omitempty"`
-	Status    int              `json:"status"` // 0: dropped without an answer
-	Charges   map[string]int64 `json:"charges,omitempty"`
-	Refused   string           `json:"refused,omitempty"` // the pool that refused it, or "per_minute"
-	Fault     string           `json:"fault,omitempty"`   // the fault that hit it
-}
-
-// countCalls counts a log's calls per method and status, sorted, and its charged calls per region.
-func countCalls(log []Call) (calls []CallCount, regions map[string]int64) {
-	regions = map[string]int64{}
-	for _, call := range log {
-		if call.Region != "" && len(call.Charges) > 0 {
-			regions[call.Region]++
-		}
-	}
-	return standin.CountCalls(log, func(c Call) (string, int) { return c.Method, c.Status }), regions
-}
+// Call is one call that arrived.
+type Call = standin.Call
 
 // maxInWindow returns the most that any trailing window of length d held of a pool. A call at t counts while now < t +
 // d.

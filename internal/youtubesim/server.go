@@ -90,7 +90,8 @@ type Server struct {
 	opt     Options
 	methods []method
 	cat     catalogue
-	count   *counter
+	count   *standin.Counter
+	prices  map[string][]standin.Charge // of one call of a method
 }
 
 // New reads the catalogue and checks every option.
@@ -105,14 +106,15 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("youtubesim: %w", err)
 	}
-	c, err := newCounter(o.Now, rules{
-		table: table, perMinute: o.PerMinute, chargePerMinute: o.ChargePerMinute,
-		faults: o.Faults, freeFaults: o.FreeFaults, seed: o.Seed,
-	})
+	zone, err := time.LoadLocation("America/Los_Angeles")
 	if err != nil {
-		return nil, fmt.Errorf("youtubesim: %w", err)
+		return nil, fmt.Errorf("youtubesim: the provider's day needs its zone (import time/tzdata?): %w", err)
 	}
-	s := &Server{opt: o, methods: methods(), count: c}
+	s := &Server{opt: o, methods: methods(), prices: table.methods, count: &standin.Counter{
+		Now: o.Now, Zone: zone, Pools: table.pools, PerMinute: o.PerMinute, ChargePerMinute: o.ChargePerMinute,
+		Faults: o.Faults, Seed: o.Seed, Refuses: refuses,
+		Free: func(f *Fault) bool { return o.FreeFaults && failsServer(f) },
+	}}
 	switch {
 	case o.ChartsDir != "":
 		s.cat, err = openCharts(o.ChartsDir, o.Day)
@@ -168,14 +170,14 @@ func (s *Server) Crowd() (ids []string) {
 }
 
 // Ledger returns the count so far, without the log.
-func (s *Server) Ledger() Ledger { return s.count.ledger() }
+func (s *Server) Ledger() Ledger { return s.count.Ledger() }
 
 // Spend charges a pool for another program with the same quota, within the day's limit, and returns how much it
 // charged. No call is logged.
-func (s *Server) Spend(pool string, amount int64) int64 { return s.count.spend(pool, amount) }
+func (s *Server) Spend(pool string, amount int64) int64 { return s.count.Spend(pool, amount) }
 
 // Log returns every call of the API since the start, in order of arrival.
-func (s *Server) Log() []Call { return s.count.calls() }
+func (s *Server) Log() []Call { return s.count.Log() }
 
 // MaxInWindow returns the most that any trailing window of length d held of a pool. A call at t counts while now < t +
 // d.
@@ -184,7 +186,7 @@ func (s *Server) MaxInWindow(pool string, d time.Duration) int64 {
 }
 
 // MaxInDay returns the most charged to a pool on any Pacific day.
-func (s *Server) MaxInDay(pool string) int64 { return maxInDay(s.Log(), pool, s.count.day) }
+func (s *Server) MaxInDay(pool string) int64 { return maxInDay(s.Log(), pool, s.count.Day) }
 
 const apiPrefix = "/youtube/v3/"
 
@@ -217,21 +219,25 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if bad := s.checkKey(r); bad != nil {
 		invalid = bad
 	}
-	adm := s.count.admit(m.name, req.region(), req.get("pageToken"), invalid != nil)
-	req.now, req.call = adm.at, adm.call
-	out := reply{answer: s.decide(m, req, adm, invalid), at: adm.at, pretty: req.pretty}
+	cost := s.prices[m.name]
+	if invalid != nil { // 1 of its method's first pool
+		cost = []standin.Charge{{Pool: cost[0].Pool, Amount: 1}}
+	}
+	adm := s.count.Admit(Call{Method: m.name, Region: req.region(), PageToken: req.get("pageToken")}, cost...)
+	req.now, req.call = adm.At, adm.Call
+	out := reply{answer: s.decide(m, req, adm, invalid), at: adm.At, pretty: req.pretty}
 	delay := s.opt.Latency
-	if adm.fault != nil && adm.refused == "" {
-		out.fault = adm.fault.Kind
+	if adm.Fault != nil && adm.Refused == "" {
+		out.fault = adm.Fault.Kind
 		if out.fault == "slow" {
-			delay += adm.fault.Value
+			delay += adm.Fault.Value
 		}
 	}
 	status := out.status
 	if out.hungUp() {
 		status = 0
 	}
-	s.count.answered(adm.call, status)
+	s.count.Answered(adm.Call, status)
 	if !standin.Wait(r.Context(), delay) {
 		panic(http.ErrAbortHandler) // returning would be an empty 200
 	}
@@ -254,12 +260,12 @@ func overridden(r *http.Request) *http.Request {
 
 // decide returns the call's answer: a refusal for quota goes before a fault's own answer, and that before an error in
 // the request.
-func (s *Server) decide(m method, req *request, adm admission, invalid *answer) *answer {
-	if adm.refused != "" {
-		return refusal(adm.refused, adm.limit).asking(adm.fault)
+func (s *Server) decide(m method, req *request, adm standin.Admission, invalid *answer) *answer {
+	if adm.Refused != "" {
+		return refusal(adm.Refused, adm.Limit).asking(adm.Fault)
 	}
-	if adm.fault != nil {
-		if a := faultAnswer(adm.fault); a != nil {
+	if adm.Fault != nil {
+		if a := faultAnswer(adm.Fault); a != nil {
 			return a
 		}
 	}
@@ -270,7 +276,7 @@ func (s *Server) decide(m method, req *request, adm admission, invalid *answer) 
 		req.lie = c.told(m.name)
 	}
 	a := m.answer(s.cat, req)
-	withhold(adm.fault, a)
+	withhold(adm.Fault, a)
 	if req.fields != nil && a.status == http.StatusOK { // errors ignore the caller's field mask
 		a.body = req.fields.apply(a.body).(object)
 	}
@@ -288,17 +294,12 @@ func (s *Server) notAMethod(r *http.Request) *answer {
 		with("NOT_FOUND", nil)
 }
 
-// serveLedger writes the ledger; ?log=1 adds the calls one by one.
 func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		http.Error(w, "the ledger can only be read: use GET", http.StatusMethodNotAllowed)
 		return
 	}
-	l := s.Ledger()
-	if r.URL.Query().Get("log") == "1" {
-		l.Log = s.Log()
-	}
-	standin.WriteLedger(w, l)
+	s.count.Serve(w, r)
 }
 
 // checkKey refuses a key other than the required one. The key may be in a header or a parameter.
