@@ -29,7 +29,7 @@ func (l *Ledger) KeepZone(ctx context.Context, account string, t *quota.Tariff,
 		return err
 	}
 	if err := l.read(ctx, look); err != nil {
-		return t.CountOn("", l.Now()), nil //nolint:nilerr // the next take reports it
+		return t.CountOn("", l.Now()), nil // the next take reports it
 	}
 	if was == t.Zone.String() {
 		return on, nil
