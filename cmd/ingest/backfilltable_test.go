@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/amount"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
@@ -273,7 +274,7 @@ func (r *tableRow) judge(t *testing.T, w *loggedStandIn, before map[string]int64
 	var planned []string
 	for _, pool := range []string{"search", "units"} {
 		if p, ok := plan.Price[pool]; ok {
-			text := term.PoolUnit(p.High, pool)
+			text := amount.Unit(p.High, pool)
 			if p.Low < p.High {
 				planned = append(planned, fmt.Sprintf("%d to %d %s", p.Low, p.High, text))
 			} else {

@@ -23,8 +23,6 @@ const (
 // anID matches an id of a video in an answer, even if YouTube's ids become longer than VideoID.
 var anID = regexp.MustCompile(`^[-_0-9A-Za-z]{1,64}$`)
 
-func canBeID(id string) bool { return anID.MatchString(id) }
-
 var (
 	errToken     = fmt.Errorf("its next page token is longer than %d bytes", maxToken)
 	errSameToken = errors.New("its next page is the page itself")

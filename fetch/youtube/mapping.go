@@ -59,7 +59,7 @@ func mapPage(body []byte) (page ingest.Page, err error) {
 	page = ingest.Page{Next: l.Next, Odd: odd}
 	if err == nil {
 		page.Videos, err = wire.Keep(items, &page.Odd, func(it *videoItem, odd *ingest.Odd) (ingest.Video, bool) {
-			return mapVideo(it, odd), canBeID(it.ID) && (it.Kind == "" || it.Kind == "youtube#video")
+			return mapVideo(it, odd), anID.MatchString(it.ID) && (it.Kind == "" || it.Kind == "youtube#video")
 		})
 	}
 	return page, err

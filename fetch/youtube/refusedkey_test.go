@@ -69,9 +69,11 @@ func TestARefusalOfAVideoIsNoRefusedKey(t *testing.T) {
 		"Access to this project of the artist is not allowed in your country.",
 		"The request is not properly authorized to access the requested playlist items.",
 	} {
-		c, _ := serve(t, respond(403, fmt.Sprintf(`{"error":{"code":403,"message":%q,"errors":[{"reason":"videoForbidden"}]}}`, message)))
-		if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != fetch.Rejected {
-			t.Errorf("%s: %s", message, fe.Verdict)
+		for _, reason := range []string{"videoForbidden", "forbidden", ""} {
+			c, _ := serve(t, respond(403, fmt.Sprintf(`{"error":{"code":403,"message":%q,"errors":[{"reason":%q}]}}`, message, reason)))
+			if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != fetch.Rejected {
+				t.Errorf("%s: %s", message, fe.Verdict)
+			}
 		}
 	}
 }

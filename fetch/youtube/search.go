@@ -99,7 +99,7 @@ func mapFound[T any](body []byte, token string, video func(*T) (id, published st
 	}
 	for _, item := range items {
 		id, published := video(item)
-		if !canBeID(id) {
+		if !anID.MatchString(id) {
 			if id != "" {
 				found.Odd.Count("id")
 			}

@@ -33,7 +33,6 @@ var (
 	noAPI      = meaning{fetch.BadKey, "The YouTube Data API v3 is not enabled for the key's project"}
 	noProject  = meaning{fetch.BadKey, "YouTube says that the key's project is deleted, suspended or not known"}
 	noBilling  = meaning{fetch.BadKey, "YouTube says that billing is off for the key's project"}
-	suspended  = meaning{fetch.BadKey, "YouTube has suspended the key's project"}
 	tooFast    = meaning{fetch.Burst, "YouTube says too many calls came at once"}
 	daySpent   = meaning{fetch.Spent, "YouTube says the daily quota is spent"}
 	rejected   = meaning{fetch.Rejected, "YouTube rejects the request"}
@@ -67,8 +66,8 @@ var reasonMeanings = map[string]meaning{
 	"SERVICE_NOT_VISIBLE":      noAPI,
 	"USER_PROJECT_DENIED":      noProject,
 	"RESOURCE_PROJECT_INVALID": noProject,
-	"CONSUMER_SUSPENDED":       suspended,
-	"GCP_SUSPENDED":            suspended,
+	"CONSUMER_SUSPENDED":       noProject,
+	"GCP_SUSPENDED":            noProject,
 	"BILLING_DISABLED":         noBilling,
 
 	"processingFailure":  failed, // seen in the middle of lists, and gone soon after
@@ -226,7 +225,7 @@ func (b errorBody) findMeaning(chart bool, status int) (string, meaning) {
 }
 
 func meaningOfStatus(chart bool, status int, b errorBody, reason string) meaning {
-	if m, ok := b.refusedKey(status, reason); ok {
+	if m, ok := b.refusedKey(status); ok {
 		return m
 	}
 	switch {
@@ -277,17 +276,14 @@ var keySentences = []struct {
 	{
 		regexp.MustCompile(
 			`(?i)\bapi key\b.*\b(?:not valid|invalid|valid api key|expired|not found|not exist|doesn't exist|restrict|` +
-				`blocked|disabled|revoked|leaked|suspended|deleted|not authorized|permission)|invalid api key`), refusesKey},
-	{regexp.MustCompile(`(?i)^requests (?:from|to) .*\bare blocked`), refusesKey},
-	{
-		regexp.MustCompile(
-			`(?i)restrictions? (?:configured )?(?:on|of|for) (?:your|the|this) api key|\bkey restrictions|` +
+				`blocked|disabled|revoked|leaked|suspended|deleted|not authorized|permission)|invalid api key|` +
+				`^requests (?:from|to) .*\bare blocked|restrictions? (?:configured )?(?:on|of|for) (?:your|the|this) api key|\bkey restrictions|` +
 				`(?:missing|no|without|use) an? (?:valid )?api key|unregistered callers|` +
 				`unauthenticated use|from different projects`), refusesKey},
 }
 
 // refusedKey finds a refused key by the sentence of the refusal, or by its link to Google's console.
-func (b errorBody) refusedKey(status int, reason string) (meaning, bool) {
+func (b errorBody) refusedKey(status int) (meaning, bool) {
 	if !b.envelope || status != http.StatusBadRequest && status != http.StatusForbidden {
 		return meaning{}, false
 	}
@@ -295,10 +291,6 @@ func (b errorBody) refusedKey(status int, reason string) (meaning, bool) {
 		if s.says.MatchString(b.message) {
 			return s.means, true
 		}
-	}
-	if status == http.StatusForbidden && (reason == "" || reason == "forbidden") &&
-		strings.Contains(strings.ToLower(b.message), "suspended") {
-		return suspended, true
 	}
 	return refusesKey, b.console
 }

@@ -104,7 +104,7 @@ func mapCounts(body []byte) ([]ingest.Counts, error) {
 	all, err := wire.Keep(items, &odd, func(item *countedItem, odd *ingest.Odd) (c ingest.Counts, ok bool) {
 		c.ID = item.ID
 		c.Views, c.Likes, c.Comments = item.Statistics.counts(odd)
-		return c, canBeID(c.ID)
+		return c, anID.MatchString(c.ID)
 	})
 	if len(all) > 0 {
 		all[0].Odd = odd

@@ -15,9 +15,6 @@ func Thousands(n int64) string { return amount.Thousands(n) }
 // Amount formats an amount of a quota pool: "32 units", "1 unit", "5 search calls".
 func Amount(n int64, pool string) string { return amount.Of(n, pool) }
 
-// PoolUnit names a pool's unit for n of them: "units", "search calls".
-func PoolUnit(n int64, pool string) string { return amount.Unit(n, pool) }
-
 // Plural counts things: "1 job", "8 regions".
 func Plural(n int, thing string) string {
 	if n == 1 {
