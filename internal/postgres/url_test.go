@@ -60,6 +60,62 @@ func TestTLSIsAskedForBeyondThisMachine(t *testing.T) {
 	}
 }
 
+// The password and the mode may come from the environment, a service file or a .pgpass, and a host has many spellings.
+func TestAPasswordInClearIsSeenWhereverItsPartsComeFrom(t *testing.T) {
+	home := t.TempDir()
+	service := filepath.Join(home, "service")
+	must := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(service, "[open]\nhost=db.example\npassword=p\nsslmode=disable\n[maybe]\nhost=db.example\npassword=p\nsslmode=prefer\n[near]\nhost=127.0.0.1\npassword=p\nsslmode=disable\n")
+	must(filepath.Join(home, ".pgpass"), "pass.example:*:*:*:p\n")
+	for _, tt := range []struct{ env, url, inClear string }{
+		{"PGSSLMODE=disable", "postgres://u:p@db.example/x", "db.example"},
+		{"PGSSLMODE=prefer", "postgres://u:p@db.example/x", "db.example"},
+		{"PGSSLMODE=allow", "postgres://u:p@db.example/x", "db.example"},
+		{"PGSSLMODE=disable", "postgres://u:p@db.example/x?sslmode=require", ""},
+		{"PGSSLMODE=require", "postgres://u:p@db.example/x?sslmode=disable", "db.example"},
+		{"PGSSLMODE=verify-full", "postgres://u:p@db.example/x", ""},
+		{"PGPASSWORD=p", "postgres://u@db.example/x?sslmode=disable", "db.example"},
+		{"PGHOST=db.example", "postgres://u:p@/x?sslmode=disable", "db.example"},
+		{"PGHOST=db.example", "postgres://u:p@/x", ""},
+		{"PGHOST=/run/postgresql", "postgres://u:p@/x?sslmode=disable", ""},
+		{"PGSERVICE=open", "postgres://u@/x", "db.example"},
+		{"PGSERVICE=maybe", "postgres://u@/x", ""}, // require takes the place of a prefer that the URL does not have
+		{"PGSERVICE=near", "postgres://u@/x", ""},
+		{"", "postgres://u@pass.example/x?sslmode=disable", "pass.example"},
+		{"", "postgres://u@other.example/x?sslmode=disable", ""},
+		{"", "postgres://u:p@[2001:db8::1]/x?sslmode=disable", "2001:db8::1"},
+		{"", "postgres://u:p@[::ffff:127.0.0.1]/x?sslmode=disable", ""},
+		{"", "postgres://u:p@[::ffff:192.0.2.1]/x?sslmode=disable", "::ffff:192.0.2.1"},
+		{"", "postgres://u:p@127.9.8.7/x?sslmode=disable", ""},
+		{"", "postgres://u:p@127.0.0.1.example/x?sslmode=disable", "127.0.0.1.example"},
+		{"", "postgres://u:p@LOCALHOST/x?sslmode=disable", ""},
+		{"", "postgres://u:p@ip6-localhost/x?sslmode=disable", "ip6-localhost"}, // a name may lead elsewhere tomorrow
+		{"", "postgres://u:p@0.0.0.0/x?sslmode=disable", "0.0.0.0"},
+		{"", "postgresql://u:p@db.example/x?sslmode=allow", "db.example"},
+		{"", "postgres://u:p@db.example/x?sslnegotiation=direct&sslmode=require", ""},
+	} {
+		for _, name := range []string{"PGSSLMODE", "PGPASSWORD", "PGHOST", "PGSERVICE", "PGPASSFILE"} {
+			t.Setenv(name, "")
+		}
+		t.Setenv("HOME", home)
+		t.Setenv("PGPASSFILE", filepath.Join(home, ".pgpass"))
+		t.Setenv("PGSERVICEFILE", service)
+		if name, value, ok := strings.Cut(tt.env, "="); ok {
+			t.Setenv(name, value)
+		}
+		c, err := postgres.Parse(tt.url)
+		if err != nil {
+			t.Errorf("%s %s: %v", tt.env, tt.url, err)
+		} else if got := postgres.InClear(&c.ConnConfig.Config); got != tt.inClear {
+			t.Errorf("%s %s: the password goes in clear to %q, want %q", tt.env, tt.url, got, tt.inClear)
+		}
+	}
+}
+
 func TestACertificateIsCheckedWhereARootIsKnown(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")
 	root := rootCertificate(t)
