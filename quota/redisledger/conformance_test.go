@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +20,19 @@ import (
 )
 
 func TestConformance(t *testing.T) { quotatest.Run(t, backend(redisServer(t))) }
+
+// A Valkey is used as a Redis is.
+func TestConformanceOfValkey(t *testing.T) {
+	path := os.Getenv("VALKEY_SERVER")
+	if path == "" {
+		var err error
+		if path, err = exec.LookPath("valkey-server"); err != nil {
+			t.Skipf("valkey: install valkey-server, or set VALKEY_SERVER: %v", err)
+		}
+	}
+	t.Setenv("REDIS_SERVER", path)
+	quotatest.Run(t, backend(redisServer(t)))
+}
 
 // TestLongConformsFarAway runs the suite through a proxy that makes each round trip take 200 ms.
 func TestLongConformsFarAway(t *testing.T) {
