@@ -3,12 +3,15 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"github.com/trendvidstream/ingest"
@@ -105,10 +108,19 @@ func (s secret) find(flagFile, configFile string) (source string, _ ingest.Secre
 	return source, key, err
 }
 
+const mostSecret = 4096 // bytes of a secret's file
+
 // read refuses a file that everybody may read, or that holds more than a secret.
 func (s secret) read(path string) (ingest.Secret, error) {
-	info, err := os.Stat(path)
+	var info fs.FileInfo
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it waits for no pipe
+	if err == nil {
+		defer func() { _ = f.Close() }()
+		info, err = f.Stat()
+	}
 	switch {
+	case errors.Is(err, fs.ErrPermission):
+		err = fmt.Errorf("read the %s file: %w", s.name, err)
 	case err != nil:
 		err = fmt.Errorf("%w: %s name a file, and never hold the %s",
 			MissingFile("read the "+s.name+" file", path, err), s.named, s.holds)
@@ -116,13 +128,13 @@ func (s secret) read(path string) (ingest.Secret, error) {
 		err = fmt.Errorf("%s file %s is not a file", s.name, path)
 	case info.Mode().Perm()&0o007 != 0 && os.PathSeparator == '/':
 		err = fmt.Errorf("%s file %s can be read by everybody: chmod 600 %s", s.name, path, path)
-	case info.Size() > 4096:
+	case info.Size() > mostSecret:
 		err = fmt.Errorf("%s file %s has %d bytes: it should hold a %s and nothing else", s.name, path, info.Size(), s.holds)
 	}
 	if err != nil {
 		return ingest.Secret{}, s.wrap(err)
 	}
-	data, err := os.ReadFile(path)
+	data, err := io.ReadAll(io.LimitReader(f, mostSecret))
 	if err != nil {
 		return ingest.Secret{}, s.wrap(fmt.Errorf("read the %s file: %w", s.name, err))
 	}
