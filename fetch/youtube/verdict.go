@@ -120,7 +120,8 @@ func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 	return e
 }
 
-// readObject checks that a body is one object without an error. Any other body with a 200 is a portal's page, or a part.
+// readObject checks that a body is one object without an error. Any other body with a 200 is a portal's page, or a
+// part.
 func readObject(body []byte) (said struct{ Error *struct{} }, err error) {
 	if err = json.Unmarshal(body, &said); err != nil || said.Error != nil || bytes.TrimSpace(body)[0] != '{' {
 		err = cmp.Or(err, wire.ErrNotAList)
@@ -277,7 +278,8 @@ var keySentences = []struct {
 		regexp.MustCompile(
 			`(?i)\bapi key\b.*\b(?:not valid|invalid|valid api key|expired|not found|not exist|doesn't exist|restrict|` +
 				`blocked|disabled|revoked|leaked|suspended|deleted|not authorized|permission)|invalid api key|` +
-				`^requests (?:from|to) .*\bare blocked|restrictions? (?:configured )?(?:on|of|for) (?:your|the|this) api key|\bkey restrictions|` +
+				`^requests (?:from|to) .*\bare blocked|\bkey restrictions|` +
+				`restrictions? (?:configured )?(?:on|of|for) (?:your|the|this) api key|` +
 				`(?:missing|no|without|use) an? (?:valid )?api key|unregistered callers|` +
 				`unauthenticated use|from different projects`), refusesKey},
 }
