@@ -38,7 +38,7 @@ api() {
 }
 gateway_demo() {
 	sh tools/gateway-demo.sh bin/ingest
-	sh tools/say.sh '^TestLong(Googles|AYouTubeTool)' ./internal/gateway
+	sh tools/say.sh '^TestLong(Googles|AForeignYouTubeTool)' ./internal/gateway
 }
 soak() {
 	export SOAK="${SOAK:-10m}"
