@@ -88,7 +88,7 @@ func deniedCommands(t *testing.T, writing, reading [][]string, share int) {
 			continue
 		}
 		t.Run(state.name, func(t *testing.T) {
-			top, err := os.MkdirTemp("/tmp", "denied-") // every user may enter it
+			top, err := os.MkdirTemp("/tmp", "denied-") //nolint:usetesting // every user may enter it
 			must(t, err)
 			t.Cleanup(func() { _ = os.RemoveAll(top) })
 			dir := filepath.Join(top, "dir")

@@ -24,10 +24,10 @@ type lyingAnswer struct {
 	change func(status int, h http.Header, body []byte) (int, []byte)
 }
 
-func rewritten(old, new string) func(int, http.Header, []byte) (int, []byte) {
-	re := regexp.MustCompile(old)
+func rewritten(pattern, text string) func(int, http.Header, []byte) (int, []byte) {
+	re := regexp.MustCompile(pattern)
 	return func(status int, _ http.Header, body []byte) (int, []byte) {
-		return status, re.ReplaceAll(body, []byte(new))
+		return status, re.ReplaceAll(body, []byte(text))
 	}
 }
 

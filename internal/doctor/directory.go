@@ -46,14 +46,16 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	known := owner >= 0
 	switch {
 	case known && owner != uid && uid != 0:
-		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, this is %s", dir, ownfile.UserName(owner), ownfile.UserName(uid)),
+		return fail(BadConfig,
+			fmt.Sprintf("%s belongs to %s, this is %s", dir, ownfile.UserName(owner), ownfile.UserName(uid)),
 			"run this with "+ownfile.Sudo(owner)+", or give another --data")
 	case !writable(dir):
 		return fail(BadConfig, dir+" cannot be written", "mount it for writing, and make its mode 0700")
 	}
 	if foreign := notOwnedBy(owner, dir, store.FileName, d.LedgerFile, sqlitefile.LockPath(d.LedgerFile)); known &&
 		len(foreign) > 0 {
-		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, but not %s", dir, ownfile.UserName(owner), strings.Join(foreign, ", ")),
+		return fail(BadConfig,
+			fmt.Sprintf("%s belongs to %s, but not %s", dir, ownfile.UserName(owner), strings.Join(foreign, ", ")),
 			fmt.Sprintf("chown -R --reference=%s %s, as root, and run ingest as one user only", dir, dir))
 	}
 	for _, name := range []string{store.FileName, d.LedgerFile, sqlitefile.LockPath(d.LedgerFile)} {
