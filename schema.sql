@@ -260,6 +260,6 @@ CREATE VIRTUAL TABLE video_words USING fts5vocab (video_text, row);
 -- The place of each word in each video: doctor compares it with the videos.
 CREATE VIRTUAL TABLE video_places USING fts5vocab (video_text, instance);
 
--- Eight segments of one size are merged into a larger one, not four: a page with a new title costs a sixth less, and a
--- search no more.
-INSERT INTO video_text (video_text, rank) VALUES ('automerge', 8);
+-- Tidying merges any two segments of one size: a search looks for each word in each segment, so that with one segment
+-- instead of fourteen it takes a third to three quarters less time.
+INSERT INTO video_text (video_text, rank) VALUES ('usermerge', 2);

@@ -15,6 +15,9 @@ const (
 // FindChart, LastSlots and NewestSlots are the queries of FindChart, Last and ListSlots.
 var FindChart, LatestSlots, NewestSlots = findChart, latestSlots, newestSlots
 
+// ReadTags reads a video's stored tags.
+var ReadTags = readTags
+
 // SpentPieces is the query for the pieces of SpentSlots.
 var SpentPieces = spentPieces
 

@@ -171,12 +171,9 @@ func (x *index) chartedIn(ctx context.Context, videos []int64) (map[int64]bool, 
 // readHits reads the data shown of the videos in ?1, a JSON array of ids, and which regions' charts hold each.
 const readHits = `
 SELECT ` + videoColumns + `, videos.id, videos.seen_at, (
-	SELECT group_concat(key, ' ') FROM (
-		SELECT DISTINCT key FROM series
-		WHERE backfill IS NULL AND key <> ''
-		  AND EXISTS (SELECT 1 FROM placements WHERE video = videos.id AND series = series.id)
-		ORDER BY key
-	) AS keys
+	SELECT group_concat(key, ' ') FROM series
+	WHERE backfill IS NULL AND key <> ''
+	  AND EXISTS (SELECT 1 FROM placements WHERE video = videos.id AND series = series.id)
 )
 FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = CAST(given.value AS bigint)
 LEFT JOIN channels ON channels.id = videos.channel`
@@ -192,6 +189,8 @@ func (x *index) hits(ctx context.Context, query text.Query, candidates []candida
 			for key := range strings.FieldsSeq(regions.String) {
 				h.Regions = append(h.Regions, ingest.Region(key))
 			}
+			slices.Sort(h.Regions)
+			h.Regions = slices.Compact(h.Regions)
 			h.title = text.Locate(h.Video.Title)
 			x.kept.hits[id] = h
 			return err

@@ -31,6 +31,24 @@ func TestTidyGivesPagesBackThatAreLongEmpty(t *testing.T) {
 	sound(t, s)
 }
 
+// A search looks for each of its words in each segment of the index.
+func TestTidyMergesTheIndexIntoFewSegments(t *testing.T) {
+	s := open(t, t.TempDir(), &handClock{t: noon})
+	for i := range 63 {
+		now := noon.Add(time.Duration(i) * time.Hour)
+		chart(t, s, "US", now, page(titled(fmt.Sprint("v", i), fmt.Sprintf("Lied Nummer %d", i))))
+	}
+	const segments = `SELECT count(DISTINCT segid) FROM video_text_idx`
+	before := scalar[int](t, raw(t, s.Path()), segments)
+	if err := s.Tidy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := scalar[int](t, raw(t, s.Path()), segments); after > 2 {
+		t.Errorf("Tidy left %d of %d segments after 63 charts, want at most 2", after, before)
+	}
+	sound(t, s)
+}
+
 // Days, each with new videos and a refresh that deletes videos older than 30 days: after the first months the file
 // stops growing.
 func TestAQuarterOfDaysStaysBounded(t *testing.T) { daysStayBounded(t, 90, 3) }

@@ -77,6 +77,13 @@ func Locate(text string) (l Located) {
 	folded, alike := make([]byte, 0, len(text)), true // alike: each rune is a piece, and all are folded as in the whole
 	l.starts = make([]int32, 0, len(text)+1)
 	runes := int32(0)
+	if isASCII(text) {
+		folded = append(folded, fold(text)...)
+		for range text {
+			l.starts, runes = append(l.starts, runes), runes+1
+		}
+		text = ""
+	}
 	for rest := text; rest != ""; {
 		piece, n, letter := cutPiece(rest)
 		rest = rest[len(piece):]
