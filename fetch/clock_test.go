@@ -62,7 +62,10 @@ func TestTheUpstreamsClockIsAskedForOnlyInDoubt(t *testing.T) {
 	if err := b.table.AddDue(t.Context(), []ingest.Slot{{SlotKey: ingest.SlotKey{Job: "chart", Key: "GB", DueAt: start.Add(-5 * time.Minute)}, State: ingest.Done}}); err != nil {
 		t.Fatal(err)
 	}
-	b.run.Date = func(context.Context) (time.Time, error) { t.Error("asked"); return start, nil }
+	b.run.Date = func(context.Context) (time.Time, error) {
+		t.Error("a question for the upstream's time: got one, want none")
+		return start, nil
+	}
 	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); err != nil || states(worked) != "US done 4; " {
 		t.Errorf("%s %v", states(worked), err)
 	}

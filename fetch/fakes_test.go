@@ -302,7 +302,7 @@ func (b *bench) used(t *testing.T) int64 {
 			return p.Windows[0].Used
 		}
 	}
-	t.Fatal("no pool of units")
+	t.Fatal("the ledger's pools: got none called units, want one")
 	return 0
 }
 

@@ -230,7 +230,7 @@ func TestServeEndsAtOnceWhenItsContextDoes(t *testing.T) {
 			start, ended := time.Now(), false
 			serving(t, everyday(t, 30*time.Minute), time.Hour, 0, time.Now, func(ctx context.Context, _ time.Time) {
 				if ended {
-					t.Error("called after the end")
+					t.Error("a call after Serve ended: got one, want none")
 				}
 				<-ctx.Done()
 				time.Sleep(3 * time.Second)

@@ -111,7 +111,9 @@ func TestEveryMethodHasItsCost(t *testing.T) {
 }
 
 func TestACallThatCannotBeAskedIsNotSent(t *testing.T) {
-	c, _ := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("sent") })
+	c, _ := serve(t, func(http.ResponseWriter, *http.Request) {
+		t.Error("a request for a call that cannot be asked: got one, want none")
+	})
 	for _, ids := range [][]string{nil, slices.Repeat([]string{"xa"}, 51), {"xa,xb"}, {"xa", ""}, {"x a"}, {"x&a"}, {"é"}, {strings.Repeat("x", 65)}} {
 		if fe := fails(t.Context(), t, c.Videos(ids)); fe.Verdict != fetch.Rejected || !errors.Is(fe, dailymotion.ErrIDs) {
 			t.Errorf("%d ids, %.10q: %s, %v", len(ids), ids, fe.Verdict, fe)

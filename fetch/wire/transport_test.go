@@ -75,7 +75,9 @@ func TestADateIsKeptOfEveryAnswer(t *testing.T) {
 
 func TestARedirectIsNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the other host was asked") }))
+		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			t.Error("a request to the host of a redirect: got one, want none")
+		}))
 		defer other.Close()
 		tr, _ := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) })
 		if a := get(t.Context(), tr); a.Err != nil || a.Status != status || a.Location != other.URL {
@@ -93,9 +95,9 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 }
 
 func TestNothingIsSentToAnotherHost(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request to this host: got one, want none") }))
 	defer other.Close()
-	tr, srv := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("asked") })
+	tr, srv := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request to this host: got one, want none") })
 	for _, u := range []string{other.URL, strings.Replace(srv.URL, "http", "https", 1), srv.URL + "0"} {
 		a := wire.Ask(t.Context(), time.Second, func(ctx context.Context) error {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
@@ -275,7 +277,7 @@ func drip(conn net.Conn) {
 func TestAnUnsentCallIsReportedAsUnsent(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))
+	stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request to this host: got one, want none") }))
 	stranger.Config.ErrorLog = log.New(io.Discard, "", 0)
 	stranger.StartTLS()
 	defer stranger.Close()

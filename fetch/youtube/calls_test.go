@@ -135,7 +135,9 @@ func TestACallAsksForExactlyTheStoredFields(t *testing.T) {
 }
 
 func TestACallThatCannotBeAskedIsNotSent(t *testing.T) {
-	c, _ := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("sent") })
+	c, _ := serve(t, func(http.ResponseWriter, *http.Request) {
+		t.Error("a request for a call that cannot be asked: got one, want none")
+	})
 	now := time.Now()
 	for name, call := range map[string]fetch.Call[any]{
 		"no ids":                    untyped(c.Videos(nil)),

@@ -75,6 +75,6 @@ func TestParametersMatchTheProvidersDescription(t *testing.T) {
 		}
 	}
 	if !c.Takes("/youtube/v3/new", "part") || c.Takes("/youtube/v3/videos", "q") || !c.Takes("/youtube/v3/search", "q") {
-		t.Error("want part on an unknown route, no q on videos, q on search")
+		t.Error("parameters taken by a route: got others, want part on an unknown route, no q on videos, q on search")
 	}
 }

@@ -175,7 +175,7 @@ func videoOf(t *testing.T, item any) ingest.Video {
 	}
 	v.PublishedAt = published
 	if textAt(item, "contentDetails.duration") != "" {
-		t.Fatal("the recordings have durations now: compare them here")
+		t.Fatal("a recorded duration: got one, want none; compare durations here too")
 	}
 	if tags, ok := at(item, "snippet.tags").([]any); ok {
 		for _, tag := range tags {

@@ -30,7 +30,7 @@ func (d *Database) Replica(t T, settings ...string) *Database {
 func (d *Database) Promote(t T) {
 	t.Helper()
 	if d.Admin(t, "SELECT pg_promote()") != "t" {
-		t.Fatalf("faulty: it was not promoted within a minute")
+		t.Fatalf("faulty: pg_promote() on %s: got no promotion within a minute", d.Data)
 	}
 }
 

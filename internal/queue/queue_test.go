@@ -309,7 +309,7 @@ func TestAMachineThatMayNotWorkDoesNotJoin(t *testing.T) {
 	serve(t, place, slots, "b")
 	slots.hold = func(name string, _ ingest.SlotKey) {
 		if name == "a" {
-			t.Error("a machine whose key is refused took a job")
+			t.Error("the machine whose key is refused: got a job, want none")
 		}
 	}
 	until(t, "all slots are passed", func() bool { return slots.left() == 0 })

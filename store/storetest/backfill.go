@@ -108,7 +108,9 @@ func testTheSameBackfillIsAddedOnceWhileItIsOpen(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	b := AddBackfill(t, s, Plan("x"), Numbered(1))
 	again, added, err := s.AddBackfill(t.Context(), Plan("x"),
-		func(func(ingest.Piece, error) bool) { t.Error("its pieces are read") })
+		func(func(ingest.Piece, error) bool) {
+			t.Error("the pieces of a plan that is stored: got them read, want them left alone")
+		})
 	if err != nil || added || again.ID != b.ID {
 		t.Errorf("again: %v, %v, %v", again, added, err)
 	}

@@ -145,6 +145,7 @@ func (r Recorded) naturalQueries(t *testing.T) {
 	t.Logf("%.0f queries: mean views percentile %.3f of %.3f (want 0.78 of that), of the ten most viewed %.2f (want 4)",
 		queries, shares/queries, most/queries, overlaps/queries)
 	if queries == 0 || shares < 0.78*most || overlaps/queries < 4 {
-		t.Errorf("below the wanted share")
+		t.Errorf("%.0f queries: got %.3f of the best views percentile and %.2f of the ten most viewed, want 0.78 and 4",
+			queries, shares/most, overlaps/queries)
 	}
 }

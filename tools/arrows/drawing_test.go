@@ -29,7 +29,7 @@ func TestArchitectureShowsTheArrows(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if text != want {
-		t.Error("docs/architecture.md is older than the table: go test ./tools/arrows -run Architecture -update")
+		t.Errorf("the drawing in docs/architecture.md: got\n%s\nwant\n%s\nwrite it: go test ./tools/arrows -run Architecture -update", text, want)
 	}
 }
 
