@@ -157,7 +157,7 @@ func TestAnEmptyStoreSaysHowToFillIt(t *testing.T) {
 	}
 	s.Documents = func() (*report.Documents, error) { return docs, nil }
 	answer := get(t, s, "/charts")
-	if body := bodyOf(t, answer); answer.StatusCode != http.StatusNotFound || !strings.Contains(body, "No chart of the United States was fetched yet") || !strings.Contains(body, "with ingest run at once, if the provider has one") {
+	if body := bodyOf(t, answer); answer.StatusCode != http.StatusOK || !strings.Contains(body, "No chart of the United States was fetched yet") || !strings.Contains(body, `with ingest run at once, if the provider has one; <a href="/status">`) {
 		t.Errorf("%d %s", answer.StatusCode, body)
 	}
 	s.Fresh = func(context.Context) map[string]pages.State {

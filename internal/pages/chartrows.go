@@ -147,7 +147,7 @@ func moved(v report.MoveItem) g.Node {
 func also(places []report.PlaceDocument) string {
 	const most = 3
 	names := term.Texts(places[:min(most, len(places))],
-		func(p report.PlaceDocument) string { return fmt.Sprintf("%s %d", p.Region, p.Rank) })
+		func(p report.PlaceDocument) string { return fmt.Sprintf("%s\u00a0%d", p.Region, p.Rank) })
 	text := strings.Join(names, ", ")
 	if len(places) > most {
 		text += fmt.Sprintf(" +%d", len(places)-most)

@@ -88,9 +88,10 @@ func (s *Site) noChart(region string, tabs g.Node, fresh State) (Page, error) {
 		return Page{Title: s.Provider.Name + " has no chart of " + region, Main: tabs},
 			fmt.Errorf("%w: it is asked again once a day", report.ErrNotFound)
 	}
-	return Page{Title: "No chart of " + region + " was fetched yet", Main: tabs},
-		fmt.Errorf("%w: it comes with ingest serve when it is due, or with ingest run at once, "+
-			"if the provider has one; the status page has the cause of the wait", report.ErrNotFound)
+	title := "No chart of " + region + " was fetched yet"
+	return Page{Title: title, Main: g.Group{tabs, h.H1(g.Text(title)), h.P(h.Class("soft"),
+		g.Text("It comes with ingest serve when it is due, or with ingest run at once, if the provider has one; "),
+		link("/status", "the status page"), g.Text(" has the cause of the wait."))}}, nil
 }
 
 func firstCharted(all report.RegionsDocument) string {

@@ -79,7 +79,7 @@ func TestChartsVideosAndSearchesMatchTheDocuments(t *testing.T) {
 	s := newSite()
 	s.Documents = func() (*report.Documents, error) { return filled(), nil }
 	for path, want := range map[string][]string{
-		"/charts":            {"Most popular in the United States", "<b>1</b>", "▲", "also DE 7", "1,234,567 views", "3:10", "mqdefault.jpg", `rel="prev"`, `href="/videos/a"`, ">new<"},
+		"/charts":            {"Most popular in the United States", "<b>1</b>", "▲", "also DE\u00a07", "1,234,567 views", "3:10", "mqdefault.jpg", `rel="prev"`, `href="/videos/a"`, ">new<"},
 		"/charts/us":         {"Most popular in the United States"},
 		"/videos/a":          {"&lt;script&gt;", "Watch on YouTube", "1,234,567", `href="/search?q=tag`, "one\n&lt;script&gt;alert(2)&lt;/script&gt; https://shop.example/</p>"},
 		"/search":            {"Type words"},

@@ -45,7 +45,7 @@ func coursed() (*pages.Site, *report.Documents) {
 func TestARowSaysHowItsVideoHasDone(t *testing.T) {
 	s, _ := coursed()
 	body := bodyOf(t, get(t, s, "/charts/US?since=30m"))
-	for _, want := range []string{`<span>peak 7 · for 2 d · also DE 7</span>`, `>+2,000/h</small>`, `>+4,000/h</small>`} {
+	for _, want := range []string{"<span>peak 7 · for 2 d · also DE\u00a07</span>", `>+2,000/h</small>`, `>+4,000/h</small>`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("lacks %s:\n%s", want, body)
 		}

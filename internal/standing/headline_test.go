@@ -136,6 +136,12 @@ var troubles = []trouble{
 	{"the upstream is silent", "upstream", func(f *standing.Facts) {
 		f.Contact = &ingest.Contact{SilentSince: f.Now.Add(-128 * time.Minute), AskedAt: noon, Unanswered: 9}
 	}, report.Bad, "YouTube has given no usable answer for 2 h 8 min."},
+	{"the first call had no answer", "upstream", func(f *standing.Facts) {
+		f.Contact = &ingest.Contact{SilentSince: f.Now.Add(-10 * time.Second), AskedAt: f.Now, Unanswered: 4}
+	}, report.Bad, "YouTube has given no usable answer for 10s."},
+	{"a call had no answer after others had one", "", func(f *standing.Facts) {
+		f.Contact = &ingest.Contact{AnsweredAt: f.Now.Add(-20 * time.Second), SilentSince: f.Now.Add(-10 * time.Second), AskedAt: f.Now, Unanswered: 1}
+	}, report.Good, "All 2 charts are fresh, and the quota lasts."},
 	{"the upstream refuses the key", "upstream", func(f *standing.Facts) { f.Contact = &ingest.Contact{AnsweredAt: noon, AskedAt: noon, RefusedAt: noon} },
 		report.Bad, "YouTube refuses the key: nothing is fetched."},
 	{"the ledger's file is missing", "ledger", func(f *standing.Facts) { f.LedgerErr = fmt.Errorf("open: %w", quota.ErrMissing) },
@@ -320,5 +326,21 @@ func TestWaitKnowsTheRunningAndTheEndedSlots(t *testing.T) {
 	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: "US", DueAt: noon.Add(-time.Hour)}, FirstDueAt: noon.Add(-time.Hour)}
 	if got, want := report.WaitText(standing.At(f), slot), "overdue since 2026-02-14 11:00:00Z; nothing has run since 10:00"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// While the provider has not answered any call, a series whose slots went by waits as those do whose slots come.
+func TestNoSeriesIsStaleBeforeTheFirstAnswer(t *testing.T) {
+	for _, ended := range []ingest.State{ingest.Skipped, ingest.Missed, ingest.Failed} {
+		f := facts(t)
+		clear(f.Latest.Done)
+		clear(f.Latest.Ended)
+		f.Contact = &ingest.Contact{SilentSince: noon, AskedAt: noon, Unanswered: 4}
+		end(&f, de, ended, 15*time.Minute)
+		for _, one := range standing.At(f).Series {
+			if one.State != standing.Never {
+				t.Errorf("%s, whose last slot is %s: got %s, want %s", one.Series, ended, one.State, standing.Never)
+			}
+		}
 	}
 }

@@ -165,7 +165,8 @@ func (s Standing) judgeUpstream() Condition {
 	}
 	calls := s.Contact.NotAfter(s.Now.Add(ingest.ClockAhead))
 	switch silent := !calls.SilentSince.IsZero(); {
-	case silent && !s.Closed() && s.Now.Sub(calls.SilentSince) >= cmp.Or(s.Silence, UnreachableAfter):
+	case silent && !s.Closed() && (calls.AnsweredAt.IsZero() || // then the first call has failed
+		s.Now.Sub(calls.SilentSince) >= cmp.Or(s.Silence, UnreachableAfter)):
 		return Condition{State: Bad, Cause: UpstreamSilent, Since: calls.SilentSince, Meanwhile: Reads}
 	case calls.KeyRefused():
 		return Condition{State: Bad, Cause: KeyRefused, Since: calls.RefusedAt, Meanwhile: Reads}
