@@ -29,11 +29,11 @@ func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]tim
 	}
 	slot := "there is no slot yet"
 	if !newest.IsZero() {
-		slot = "the newest slot was due at " + newest.UTC().Format(time.RFC3339)
+		slot = "the newest slot was due at " + newest.UTC().Format(time.DateTime+"Z")
 	}
 	return fmt.Errorf("%w: it says %s, the upstream's %s, and %s: nothing was fetched or deleted. "+
 		"Set the clock (timedatectl set-ntp true; ingest doctor --online compares it), then run again",
-		ingest.ErrClock, now.UTC().Format(time.RFC3339), date.UTC().Format(time.RFC3339), slot)
+		ingest.ErrClock, now.UTC().Format(time.DateTime+"Z"), date.UTC().Format(time.DateTime+"Z"), slot)
 }
 
 // sharedClock returns ingest.ErrClock, and why, if this machine's clock differs from the clock of the machines that

@@ -164,7 +164,7 @@ func (p *pass) absentReason(ctx context.Context) (why string) {
 		return ""
 	}
 	return fmt.Sprintf("%s had no such chart when it was last asked: asked again from %s",
-		p.slot.Key, until.UTC().Format(time.RFC3339))
+		p.slot.Key, until.UTC().Format(time.DateTime+"Z"))
 }
 
 // interrupted returns the ending of a slot whose pass cannot go on because of err. A slot that hung fails, since

@@ -98,7 +98,7 @@ func (r *runner) awaitAnswer(ctx context.Context) error {
 // error says that nothing is fetched until the next probe.
 func (s silence) error(err error) *Error {
 	said := fmt.Errorf("the last %d slots got no usable answer: nothing is fetched until one call asks again at %s",
-		s.Slots, s.Next.UTC().Format(time.RFC3339))
+		s.Slots, s.Next.UTC().Format(time.DateTime+"Z"))
 	if err != nil {
 		said = fmt.Errorf("%w: %w", said, err)
 	}

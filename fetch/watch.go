@@ -142,7 +142,7 @@ func (f *watching) gone() error {
 		return nil
 	}
 	return &goneError{fmt.Sprintf("%s was deleted or hidden: gone since %s; each slot asks again",
-		f.channel, f.Watch.Gone.UTC().Format(time.RFC3339))}
+		f.channel, f.Watch.Gone.UTC().Format(time.DateTime+"Z"))}
 }
 
 // moved says that the handle no longer leads to the channel; "" if it does.

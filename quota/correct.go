@@ -19,7 +19,7 @@ func (g *Governor) Refund(ctx context.Context, d Decision) error {
 		return g.ledger().Refund(ctx, g.Account, d)
 	}
 	if g.EmergencyAccount == nil || d.Row == 0 || g.Now().Sub(d.At) > protocol.RefundWithin {
-		return fmt.Errorf("%w: an emergency of %s", ErrNotRefundable, d.At.Format(time.RFC3339))
+		return fmt.Errorf("%w: an emergency of %s", ErrNotRefundable, d.At.UTC().Format(time.DateTime+"Z"))
 	}
 	return g.emergencies().RefundEmergency(ctx, g.Account, d.Row)
 }

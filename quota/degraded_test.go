@@ -350,7 +350,7 @@ func TestALedgerThatWaitsSaysUntilWhen(t *testing.T) {
 	if len(r.EmergencyLeft) != 1 || r.EmergencyLeft[0].Remaining != 0 || !r.EmergencyLeft[0].ResumesAt.Equal(until) {
 		t.Errorf("%+v, %v, want %v", r.EmergencyLeft, err, until)
 	}
-	if want := "goes on at " + until.UTC().Format(time.RFC3339) + " at the latest"; !strings.Contains(fmt.Sprint(err), want) {
+	if want := "goes on at " + until.UTC().Format(time.DateTime+"Z") + " at the latest"; !strings.Contains(fmt.Sprint(err), want) {
 		t.Errorf("%v does not say that it %s", err, want)
 	}
 }

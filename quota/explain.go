@@ -37,7 +37,7 @@ func (d Decision) Sentence(topSpender string) string {
 		return ""
 	}
 	r := *d.Refusal
-	frees := d.RetryAt.Add(time.Second - 1).Truncate(time.Second).UTC().Format(time.RFC3339) // never too early
+	frees := d.RetryAt.Add(time.Second - 1).Truncate(time.Second).UTC().Format(time.DateTime + "Z") // never too early
 	parts := []string{r.String()}
 	until := r.Reserved > 0 && r.AtOnce == 0
 	if until {

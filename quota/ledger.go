@@ -216,10 +216,10 @@ func (r Refusal) String() string {
 	}
 	switch {
 	case !r.ByHand.IsZero():
-		return fmt.Sprintf("%s: closed by hand at %s, until the drain is lifted", r.Pool, r.ByHand.Format(time.RFC3339))
+		return fmt.Sprintf("%s: closed by hand at %s, until the drain is lifted", r.Pool, r.ByHand.UTC().Format(time.DateTime+"Z"))
 	case !r.Unknown.IsZero():
 		return fmt.Sprintf("%s: closed because its use is not known, until %s or ingest quota post %[1]s N",
-			r.Pool, r.Unknown.UTC().Format(time.RFC3339))
+			r.Pool, r.Unknown.UTC().Format(time.DateTime+"Z"))
 	case r.Window == protocol.DrainWindow:
 		s := fmt.Sprintf("%s: the provider said no at %s used", r.Pool, amount.Thousands(r.Used))
 		if r.Probe > 0 {

@@ -241,9 +241,9 @@ func TestARefusalForTheScheduleNamesItsNeed(t *testing.T) {
 		method  string
 		want    string
 	}{
-		{9_400, quota.Client, 36, "search.list", "the schedule still needs 36 of the 100 units left today; clients may use only 64 until 2026-02-15T08:00:"},
-		{28, quota.Client, 72, "videos.list", "the schedule still needs 72 of the 72 units left today; clients may use none until 2026-02-15T08:00:"},
-		{0, quota.Backfill, 72, "videos.list", "the schedule still needs 72 of the 72 units left today; backfills may use none until 2026-02-15T08:00:"},
+		{9_400, quota.Client, 36, "search.list", "the schedule still needs 36 of the 100 units left today; clients may use only 64 until 2026-02-15 08:00:"},
+		{28, quota.Client, 72, "videos.list", "the schedule still needs 72 of the 72 units left today; clients may use none until 2026-02-15 08:00:"},
+		{0, quota.Backfill, 72, "videos.list", "the schedule still needs 72 of the 72 units left today; backfills may use none until 2026-02-15 08:00:"},
 	} {
 		if tt.used > 0 {
 			d.spend("units", tt.used)

@@ -1,5 +1,7 @@
 package quota
 
+import "strings"
+
 // ServerError accompanies ErrUnavailable: the reason is in how the ledger's server is set up or reached.
 type ServerError struct {
 	Cause string // such as: the server is out of memory
@@ -7,7 +9,9 @@ type ServerError struct {
 	Err   error  // the words of the server or the network
 }
 
-func (e *ServerError) Error() string { return e.Cause + ": " + e.Err.Error() + ": " + e.Cure }
+func (e *ServerError) Error() string {
+	return e.Cause + ": " + strings.TrimSuffix(e.Err.Error(), ".") + ": " + e.Cure
+}
 
 // Remedy names the trouble and the cure.
 func (e *ServerError) Remedy() (wrong, advice string) { return e.Cause, e.Cure }

@@ -135,7 +135,7 @@ func (l *cronLine) zoneWarnings(now time.Time) []string {
 			what = "it fires whenever they show such a time, also in an hour that comes twice"
 		}
 		return []string{fmt.Sprintf("%s is local time, whose clocks next change at %s, from UTC%s to UTC%s: %s",
-			l.zone, time.Unix(change, 0).UTC().Format(time.RFC3339), offsetText(before), offsetText(after), what)}
+			l.zone, time.Unix(change, 0).UTC().Format(time.DateTime+"Z"), offsetText(before), offsetText(after), what)}
 	}
 	return nil
 }

@@ -196,7 +196,7 @@ func (a *addition) moveSeries(ctx context.Context, tx *txn) error {
 
 // superseded is the reason of a slot that ends because its series has moved on to the slot due at due.
 func superseded(due int64) string {
-	return "superseded by the slot of " + time.Unix(due, 0).UTC().Format(time.RFC3339)
+	return "superseded by the slot of " + time.Unix(due, 0).UTC().Format(time.DateTime+"Z")
 }
 
 // supersedeClaims ends slots claimed by a run that died or hangs, if their series has moved on.

@@ -216,13 +216,13 @@ func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 		kind = "chart"
 	}
 	if !q.At.IsZero() {
-		when = " at or before " + q.At.UTC().Format(time.RFC3339)
+		when = " at or before " + q.At.UTC().Format(time.DateTime+"Z")
 		var oldest sql.NullInt64
 		if err := tx.QueryRowContext(ctx, oldestChart, q.Region, q.Job, q.Partial).Scan(&oldest); err != nil {
 			return err
 		}
 		if oldest.Valid {
-			hint = ", the oldest is of " + time.Unix(oldest.Int64, 0).UTC().Format(time.RFC3339)
+			hint = ", the oldest is of " + time.Unix(oldest.Int64, 0).UTC().Format(time.DateTime+"Z")
 		}
 	} else if !q.Partial {
 		var short sql.NullInt64
@@ -230,7 +230,7 @@ func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 			return err
 		}
 		if short.Valid {
-			hint = ": each since " + time.Unix(short.Int64, 0).UTC().Format(time.RFC3339) + " came back empty"
+			hint = ": each since " + time.Unix(short.Int64, 0).UTC().Format(time.DateTime+"Z") + " came back empty"
 		}
 	}
 	jobs, err := column[string](ctx, tx, chartJobs, q.Region)

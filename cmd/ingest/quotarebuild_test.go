@@ -184,7 +184,7 @@ func TestAGatewaysLostLedgerIsNotTakenForANewOne(t *testing.T) {
 		_ = os.Remove(file)
 	}
 	_, says := ingestCode(t, exitUnavailable, "quota", "take", "videos.list")
-	if !strings.Contains(says, "the store shows calls since 2026-02-13T07:40:00Z") {
+	if !strings.Contains(says, "the store shows calls since 2026-02-13 07:40:00Z") {
 		t.Error(says)
 	}
 	ingestCode(t, exitUnavailable, "quota", "rebuild")

@@ -57,7 +57,7 @@ func Trace(ctx context.Context, s Store, since time.Time) (string, error) {
 	calls, err := s.CallStats(ctx)
 	for _, method := range calls {
 		if method.Contact.AskedAt.After(since) {
-			return "shows calls since " + since.UTC().Format(time.RFC3339), err
+			return "shows calls since " + since.UTC().Format(time.DateTime+"Z"), err
 		}
 	}
 	return "", err

@@ -25,4 +25,4 @@ func Refused(err error, authority string) (wrong, cure string) {
 	return "", ""
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func stamp(t time.Time) string { return t.UTC().Format(time.DateTime + "Z") }

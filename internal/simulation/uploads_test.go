@@ -247,8 +247,8 @@ func TestAHiddenOrDeletedChannelIsAState(t *testing.T) {
 		t.Errorf("two hours cost %d units", units)
 	}
 	for key, want := range map[string]string{
-		"@creator0": "skipped: @creator0 was deleted or hidden: gone since 2026-09-14T10:",
-		id1:         "skipped: " + id1 + " was deleted or hidden: gone since 2026-09-14T10:",
+		"@creator0": "skipped: @creator0 was deleted or hidden: gone since 2026-09-14 10:",
+		id1:         "skipped: " + id1 + " was deleted or hidden: gone since 2026-09-14 10:",
 		"@creator2": "done: ", // a slot asks for its handle once a week
 		"@creator4": "done: ",
 		"":          "done: ",

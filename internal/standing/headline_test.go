@@ -182,7 +182,7 @@ var troubles = []trouble{
 	}, report.Warn, "Quota is used up until 2026-02-15 08:00:00Z."},
 	{"the clock is before the ledger's newest entry", "ledger", func(f *standing.Facts) {
 		degrade(f, 18, time.Time{})
-		f.Report.Degraded = quota.ClockError("its clock says " + noon.Format(time.RFC3339) + ", 3h0m0s before its newest entry: set the clock")
+		f.Report.Degraded = quota.ClockError("its clock says " + noon.Format(time.DateTime+"Z") + ", 3h0m0s before its newest entry: set the clock")
 	}, report.Bad, "The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait."},
 	{"the ledger's server is out of memory", "ledger", func(f *standing.Facts) {
 		degrade(f, 18, time.Time{})
@@ -190,7 +190,7 @@ var troubles = []trouble{
 	}, report.Bad, "The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait."},
 	{"one of three hosts has not synced since a loss", "ledger", func(f *standing.Facts) {
 		degrade(f, 0, noon.Add(10*time.Minute))
-		f.Report.Degraded = fmt.Errorf("%w: 2 of 3 hosts have synced; it goes on at 2026-02-14T12:10:00Z at the latest", quota.ErrUnavailable)
+		f.Report.Degraded = fmt.Errorf("%w: 2 of 3 hosts have synced; it goes on at 2026-02-14 12:10:00Z at the latest", quota.ErrUnavailable)
 	}, report.Bad, "The ledger cannot answer: nothing is fetched, as the budget for calls without the ledger is used up until 2026-02-14 12:10:00Z."},
 	{"one of three hosts is frozen", "", func(f *standing.Facts) {
 		f.Idle = []ingest.IdleMachine{{Machine: "b", Why: "the database takes no writes", Since: noon.Add(-time.Hour), SeenAt: noon}}
@@ -288,7 +288,7 @@ func TestAbsentChartIsNotStale(t *testing.T) {
 		stale  int
 	}{
 		"there is none":       {"YouTube has no such chart", false, 0},
-		"it was superseded":   {"superseded by the slot of 2026-02-14T12:00:00Z", false, 1},
+		"it was superseded":   {"superseded by the slot of 2026-02-14 12:00:00Z", false, 1},
 		"there are no others": {"YouTube has no such chart", true, 2},
 	} {
 		f := facts(t)

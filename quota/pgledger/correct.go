@@ -21,7 +21,7 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 	return l.in(ctx, l.timeout, name, func(ctx context.Context, t *transaction) error {
 		at := d.At.UnixMicro()
 		if !d.Allowed || t.now-at > protocol.RefundWithin.Microseconds() {
-			return saying(quota.ErrNotRefundable, "a take of %s", d.At.Format(time.RFC3339))
+			return saying(quota.ErrNotRefundable, "a take of %s", d.At.UTC().Format(time.DateTime+"Z"))
 		}
 		pools, err := t.pools(ctx)
 		if err != nil {

@@ -5,32 +5,12 @@
 //     whose reply was lost is asked again under its number.
 //   - Any sign that the remote lost something begins a new generation of its memory. Each data directory then syncs
 //     the journal rows that the remote lacks, and raises each pool to the use that it last saw. An amount without a
-//     known row stands for hosts that are away, and shrinks when their rows arrive. - A new generation decides
-//     nothing until all hosts have synced, or Ledger.Settle has passed. - A remote that did not answer is not asked
-//     again for a while, by any process of the data directory. Calls made without it are synced before anything else
-//     is asked.
+//     known row stands for hosts that are away, and shrinks when their rows arrive.
+//   - A new generation decides nothing until all hosts have synced, or Ledger.Settle has passed.
+//   - A remote that did not answer is not asked again for a while, by any process of the data directory. Calls made
+//     without it are synced before anything else is asked.
 //
-// The life of a generation, as one data directory sees it. An event may happen in every state unless it names one:
-//
-//	state     event                                                   next
-//	unknown   the remote has no state, nor has the journal, and       deciding, under a first generation
-//	          something is to be spent
-//	unknown   the remote has no state otherwise                       settling, under a new generation
-//	unknown   the remote is in our generation and has what it         settling
-//	          acknowledged
-//	unknown   the remote is in a younger generation than ours         settling, after a sync to it
-//	unknown   the remote is in an older one, or in another of our     settling, under a new generation
-//	          age: an earlier copy is back, or two began at once
-//	any       the server was restarted, and has what it               as it was
-//	          acknowledged to this data directory
-//	any       the server was replaced, a log is short, or a writer's  settling, under a new generation
-//	          number is behind what was acknowledged
-//	settling  all hosts have synced, or Settle has passed, or         deciding
-//	          this host is alone
-//	any       the remote answers with another generation              unknown
-//
-// compare finds the event of the unknown state, ensureGeneration acts on it, syncAll syncs, and awaitHosts
-// keeps a settling generation from deciding.
+// generation.go has the life of a generation, as one data directory sees it.
 //
 // While the remote cannot answer, every method returns quota.ErrUnavailable. An operation without a recorded answer
 // counts as spent once its process has been silent for 5 s or a new generation begins, even if its call was never

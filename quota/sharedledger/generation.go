@@ -39,6 +39,28 @@ const (
 )
 
 // compare finds the event, and the reason of a loss; restarted is the remote's error about its server.
+//
+// The life of a generation, as one data directory sees it. An event may happen in every state unless it names one:
+//
+//	state     event                                                   next
+//	unknown   the remote has no state, nor has the journal, and       deciding, under a first generation
+//	          something is to be spent
+//	unknown   the remote has no state otherwise                       settling, under a new generation
+//	unknown   the remote is in our generation and has what it         settling
+//	          acknowledged
+//	unknown   the remote is in a younger generation than ours         settling, after a sync to it
+//	unknown   the remote is in an older one, or in another of our     settling, under a new generation
+//	          age: an earlier copy is back, or two began at once
+//	any       the server was restarted, and has what it               as it was
+//	          acknowledged to this data directory
+//	any       the server was replaced, a log is short, or a writer's  settling, under a new generation
+//	          number is behind what was acknowledged
+//	settling  all hosts have synced, or Settle has passed, or         deciding
+//	          this host is alone
+//	any       the remote answers with another generation              unknown
+//
+// It finds the event of the unknown state; ensureGeneration acts on it, syncAll syncs, and awaitHosts
+// keeps a settling generation from deciding.
 func (s *Ledger) compare(r RemoteState, restarted error) (found event, why string) {
 	mine := s.state.Generation
 	isNew := mine == 0 && !s.state.HasWritten && !s.state.Owed && len(s.state.Snapshots) == 0

@@ -19,7 +19,7 @@ import (
 // Refund implements quota.Ledger.
 func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) error {
 	if age := l.Now().Sub(d.At); !d.Allowed || age > protocol.RefundWithin {
-		return fmt.Errorf("%w: a take of %s", quota.ErrNotRefundable, d.At.Format(time.RFC3339))
+		return fmt.Errorf("%w: a take of %s", quota.ErrNotRefundable, d.At.UTC().Format(time.DateTime+"Z"))
 	}
 	return l.writeAccount(ctx, name, func(t *transaction, acc *account) error {
 		for _, s := range d.Pools {

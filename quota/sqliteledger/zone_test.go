@@ -128,7 +128,7 @@ func TestALongDayEndsWithADayOfTheNewZone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := "ingest: the zone of the provider's day has changed from America/Los_Angeles to Asia/Tokyo: calls since 2026-06-01T07:00:00Z count until 2026-06-02T15:00:00Z"; said != want {
+	if want := "ingest: the zone of the provider's day has changed from America/Los_Angeles to Asia/Tokyo: calls since 2026-06-01 07:00:00Z count until 2026-06-02 15:00:00Z"; said != want {
 		t.Errorf("it said %q, want %q", said, want)
 	}
 	for _, tt := range []struct {

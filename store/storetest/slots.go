@@ -70,7 +70,7 @@ func testANewDueSlotSupersedesOlderOnes(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const superseded = "superseded by the slot of 2026-02-14T12:10:00Z"
+	const superseded = "superseded by the slot of 2026-02-14 12:10:00Z"
 	for i, want := range []string{superseded, "", "units are spent", superseded} {
 		if slots[i].Reason != want {
 			t.Errorf("%s: reason %q, want %q", slots[i].Key, slots[i].Reason, want)
@@ -98,7 +98,7 @@ func testASlotReleasedTooLateIsSuperseded(t *testing.T, open Open) {
 	Finish(t, s, Claim(t, s, By("b", noon)), ingest.Done, "")
 	ClaimNone(t, s, By("b", noon))
 	slots, err := s.ListSlots(t.Context(), store.SlotFilter{State: ingest.Skipped})
-	if err != nil || len(slots) != 1 || slots[0].Reason != "superseded by the slot of 2026-02-14T12:05:00Z" {
+	if err != nil || len(slots) != 1 || slots[0].Reason != "superseded by the slot of 2026-02-14 12:05:00Z" {
 		t.Errorf("skipped %+v, %v", slots, err)
 	}
 }

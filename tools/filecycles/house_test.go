@@ -17,6 +17,7 @@ const (
 	maxCommandLines = 5500
 	maxFileLines    = 400
 	maxFuncLines    = 60
+	maxDocLines     = 30 // of a package comment: a screen, at most 120 columns wide
 )
 
 const house = "../.."
@@ -69,13 +70,16 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 func tooLong(t *testing.T, path string) []string {
 	t.Helper()
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var found []string
 	if n := fset.File(f.FileStart).LineCount(); n > maxFileLines {
 		found = append(found, path+" is too long: which second idea is in it?")
+	}
+	if f.Doc != nil && fset.Position(f.Doc.End()).Line-fset.Position(f.Doc.Pos()).Line+1 > maxDocLines {
+		found = append(found, path+": the package comment is more than a screen")
 	}
 	for _, d := range f.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fset.Position(fn.End()).Line-fset.Position(fn.Pos()).Line+1 > maxFuncLines {
@@ -110,14 +114,15 @@ func TestAPlantedKnotIsFound(t *testing.T) {
 	}
 }
 
-// TestALongFunctionIsFound: in a file that is one line too long, as wc -l counts.
+// TestALongFunctionIsFound: in a file that is one line too long, as wc -l counts, under a comment that is, too.
 func TestALongFunctionIsFound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long.go")
-	text := "package long\n\nfunc f() {\n" + strings.Repeat("\tprintln()\n", maxFileLines+1-4) + "}\n"
+	text := strings.Repeat("// Package long.\n", maxDocLines+1) + "package long\n\nfunc f() {\n"
+	text += strings.Repeat("\tprintln()\n", maxFileLines-strings.Count(text, "\n")) + "}\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if found := tooLong(t, path); len(found) != 2 {
-		t.Errorf("found %q", found)
+	if found := tooLong(t, path); len(found) != 3 {
+		t.Errorf("found %q, want the file, its function and its package comment", found)
 	}
 }

@@ -105,7 +105,7 @@ func (a *Account[M]) Draw(ask quota.Ask, clock, now time.Time) (quota.Decision, 
 // Refund gives back the decision's charges; a may be nil.
 func (a *Account[M]) Refund(d quota.Decision, now time.Time) error {
 	if !d.Allowed || now.Sub(d.At) > protocol.RefundWithin {
-		return fmt.Errorf("%w: refused, or taken at %s", quota.ErrNotRefundable, d.At.Format(time.RFC3339))
+		return fmt.Errorf("%w: refused, or taken at %s", quota.ErrNotRefundable, d.At.UTC().Format(time.DateTime+"Z"))
 	}
 	if a == nil {
 		return fmt.Errorf("%w: the account is empty", quota.ErrNotRefundable)

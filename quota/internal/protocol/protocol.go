@@ -51,7 +51,7 @@ type WaitingError struct {
 }
 
 func (e *WaitingError) Error() string {
-	return fmt.Sprintf("%v; it goes on at %s at the latest", e.Err, e.Until.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%v; it goes on at %s at the latest", e.Err, e.Until.UTC().Format(time.DateTime+"Z"))
 }
 
 func (e *WaitingError) Unwrap() error { return e.Err }
