@@ -97,6 +97,15 @@ func TestBrowsersKeepTheStylesheetUntilItChanges(t *testing.T) {
 	}
 }
 
+// A browser loads both with its first page.
+func TestStylesheetAndScriptAreSmall(t *testing.T) {
+	s := newSite()
+	style, script := len(bodyOf(t, get(t, s, "/style.css"))), len(bodyOf(t, get(t, s, "/script.js")))
+	if style+script > 20_000 {
+		t.Errorf("style.css has %d bytes and script.js %d, want at most 20,000 together", style, script)
+	}
+}
+
 func TestNoNameOfALineCoversAnother(t *testing.T) {
 	c := pages.LineChart{Label: "x", Height: 300, Lines: []pages.Line{{Name: "US", EndY: 290}, {Name: "GB", EndY: 291}, {Name: "DE", EndY: 299}, {Name: "FR", EndY: -1}}}
 	text := render(t, c.Node())
