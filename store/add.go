@@ -209,7 +209,7 @@ func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 func supersede(ctx context.Context, tx *txn, condition string, arg, until int64) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE slots
-		SET state = 'skipped', lease = NULL, reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', newer,
+		SET state = 'skipped', lease = NULL, reason = 'superseded by the slot of ' || strftime('%Y-%m-%d %H:%M:%SZ', newer,
 			'unixepoch')
 		FROM (
 			SELECT id AS old, (

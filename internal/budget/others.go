@@ -12,8 +12,8 @@ import (
 // Others are all who use a pool besides this store's jobs: people, posts and clients, other hosts with stores of their
 // own, and unknown users who show only in the provider's refusals. Their takes of the last days are expected again.
 // The ledger forgets after 26 hours, so a note in the store keeps eight days of it, hour by hour of the provider's
-// day, in a few kilobytes. It is in the store because workers that share one share its schedule, while each has a
-// quota.db of its own.
+// day, in a few kilobytes. The note is in the store, since workers that share a store share a schedule, while
+// each has its own quota.db.
 
 // othersDays is how many of the provider's days are remembered, the current one included: those since the day before
 // the same weekday a week ago.
@@ -35,11 +35,11 @@ type OthersDay struct {
 	Ran       uint32 `json:"ran,omitempty"`    // bit n: a run looked at the schedule in hour n of the day
 }
 
-// shortNo is how far into a day a refusal by the provider may end and still concern the day before.
+// shortNo is how long after a day begins a refusal of the day before may end.
 const shortNo = 15 * time.Minute
 
-// dayOf returns the record of the provider's day that begins at that time, the last one. Later days are of a clock that
-// was ahead.
+// dayOf returns the record of the provider's day that begins at that time, and makes it the last one: a clock that was
+// ahead recorded any later ones.
 func (h OthersHistory) dayOf(pool string, begins time.Time) *OthersDay {
 	days := slices.DeleteFunc(h[pool], func(d OthersDay) bool { return d.Begins.After(begins) })
 	if n := len(days); n == 0 || days[n-1].Begins.Before(begins) {
@@ -85,8 +85,8 @@ func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[str
 	}
 }
 
-// beginWithEqualParts assumes that the other hosts took equal parts on the history's first day, which was only partly
-// seen, or on the day before today.
+// beginWithEqualParts assumes that the other hosts took equal parts on the day before today, or on the history's first
+// day, if it has only a part of that day.
 func (h OthersHistory) beginWithEqualParts(t *quota.Tariff, today time.Time, hosts int64) {
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {

@@ -344,8 +344,8 @@ type Flags struct {
 	Set                                                                 func(name string) bool // whether it was given
 }
 
-// configFile returns the named file, else the user's or the machine's if there is one; "" for none. The machine's own
-// file counts as there if the lookup fails.
+// configFile returns the named file, else the user's or the machine's if there is one; "" for none. If the
+// lookup of the machine's file fails, that file counts as present.
 func (f Flags) configFile() string {
 	if file := f.Pick("config", "INGEST_CONFIG", f.Config); file != "" || f.Set != nil && f.Set("config") {
 		return file

@@ -28,7 +28,7 @@ func checkProgram(path string) error {
 	return nil
 }
 
-// environment is all that a program finds in its environment: nothing of ours, which may hold a key.
+// environment returns a program's environment. It has no variable of ours, as one may hold a key.
 func environment(e ingest.Event) []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
 		"INGEST_EVENT=" + string(e.Name), "INGEST_EVENT_ID=" + e.Key}

@@ -74,7 +74,7 @@ type Series struct {
 type Wait struct {
 	DueSince     time.Time // since when a slot of the series waits
 	OverdueSince time.Time // the same, if no run has come for OverdueAfter
-	// if overdue because nothing runs: when anything was last fetched, or was due if that run fetched nothing
+	// if no run has come: when the last run fetched something or, if it fetched nothing, the newest time due then
 	LastRunAt time.Time
 	ResumesAt time.Time // when the quota that it waits for comes back
 	Attempts  int       // runs that have tried it
@@ -199,8 +199,8 @@ func (s Standing) StaleSeries() []Series {
 	return slices.DeleteFunc(slices.Clone(s.Series), func(one Series) bool { return !one.Stale || one.State == Absent })
 }
 
-// Trouble returns the worst state of all series, and the series in it. Of equally bad ones it is the one that most
-// series are in. No series: none is in trouble.
+// Trouble returns the worst state of all series, and the series in it; of two equally bad states the one with more
+// series. If no series is in trouble, it returns none.
 func (s Standing) Trouble() (worst SeriesState, those []Series) {
 	worst = Fresh
 	bad := Good

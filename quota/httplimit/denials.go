@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// WindowStats are the requests since the start that a window of a limit decided about, or would have, if it is
-// observed.
+// WindowStats counts the requests since the start that one window of a limit has decided or, if the limit is only
+// observed, would have decided.
 type WindowStats struct {
 	Limit    string `json:"limit"` // as in a config: "limits", "plans.NAME" or "outer"
 	Route    string `json:"route"` // "": every other request
@@ -39,7 +39,7 @@ type denials struct {
 	leftOut int64 // refusals of clients without a line, since the last line
 }
 
-// denial is one client's counter. It has no more than sketched of them.
+// denial is one client's counter.
 type denial struct {
 	account  string
 	observed bool
@@ -51,13 +51,13 @@ type denial struct {
 }
 
 const (
-	sketched  = 256
-	logEvery  = time.Minute // a client's lines are so far apart
+	sketched  = 256         // counters at most
+	logEvery  = time.Minute // between two log lines of a client
 	logAtMost = 60          // lines of all clients in that time
 )
 
-// add counts a refusal. It returns how many refusals the client's next line of the log is about, 0 if it must wait, and
-// how many of clients without a line came before it.
+// add counts a refusal. It returns how many refusals the client's next log line reports, 0 if no line is due, and how
+// many refusals of clients without a line it reports too.
 func (d *denials) add(account string, observed bool, now time.Time) (n, leftOut int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

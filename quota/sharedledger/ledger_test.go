@@ -331,15 +331,15 @@ func TestRefusalsWriteNoRow(t *testing.T) {
 	for range 20 {
 		for _, process := range []*gate{d, r.open(j, 1)} {
 			if got := process.take("videos.list", quota.Manual); got.Allowed || got.Degraded || got.RetryAfter < 24*time.Hour {
-				t.Fatalf("%+v", got)
+				t.Fatalf("a take without room: got %+v, want it refused for at least 24 h", got)
 			}
 		}
 	}
 	if j.begun != begun {
-		t.Errorf("%d rows of refusals", j.begun-begun)
+		t.Errorf("40 refusals wrote %d rows, want 0", j.begun-begun)
 	}
 	r.now = r.now.Add(24*time.Hour + grace + time.Second)
 	if got := d.take("videos.list", quota.Manual); !got.Allowed || j.begun != begun+1 {
-		t.Errorf("%+v, %d rows", got, j.begun-begun)
+		t.Errorf("a take with room again: got %+v and %d rows, want it allowed with 1 row", got, j.begun-begun)
 	}
 }

@@ -251,7 +251,7 @@ func TestOlderCopyOverTheFileInUseIsNoticed(t *testing.T) {
 			}
 		},
 	} {
-		for _, takes := range []int{3, 300, 2000} { // between the copy and now, with checkpoints in between
+		for _, takes := range []int{3, 300, 2000} { // after the copy; the larger numbers pass checkpoints
 			t.Run(fmt.Sprintf("%s after %d takes", name, takes), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "quota.db")
 				now := noon

@@ -260,5 +260,5 @@ CREATE FUNCTION iif(condition boolean, yes bigint, no bigint) RETURNS bigint LAN
 CREATE FUNCTION max(a bigint, b bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT CASE WHEN a >= b THEN a ELSE b END';
 
 CREATE FUNCTION strftime(format text, at bigint, unit text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT to_char(to_timestamp(at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+    SELECT to_char(to_timestamp(at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"')
 $$;
