@@ -106,6 +106,9 @@ func newContact(verdict string, at time.Time) Contact {
 // KeyRefused reports whether the upstream has refused the key and has accepted none since.
 func (c Contact) KeyRefused() bool { return c.RefusedAt.After(c.AcceptedAt) }
 
+// NeverAnswered reports whether calls were made and none was answered.
+func (c Contact) NeverAnswered() bool { return c.AnsweredAt.IsZero() && !c.SilentSince.IsZero() }
+
 // NotAfter returns c, and nothing if a clock that was ahead noted a later time than t: it would outlast every newer
 // call.
 func (c Contact) NotAfter(t time.Time) Contact {

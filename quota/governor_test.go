@@ -125,7 +125,7 @@ func TestRefusalIsAValueThatSaysWhy(t *testing.T) {
 	}
 	text := d.Explain(t.Context(), got)
 	for _, want := range []string{"all 9,500 units that the schedule may use in 24h are used (limit 10,000)", "window day has room", "24h: under pools.units in costs.yaml",
-		"most by manual post (9,500 in 24h)", "frees at 2026-06-03T05:00:30Z"} {
+		"most by manual post (9,500 in 24h)", "frees at 2026-06-03 05:00:30Z"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q does not say %q", text, want)
 		}

@@ -158,7 +158,7 @@ func (s Standing) judge(one *Series) {
 	switch {
 	case !one.ResumesAt.IsZero():
 		set(Waiting, QuotaUsed, one.DueSince)
-	case one.Done.DueAt.IsZero() && (ended == "" || s.Contact != nil && s.Contact.AnsweredAt.IsZero()):
+	case one.Done.DueAt.IsZero() && (ended == "" || s.Contact != nil && s.Contact.NeverAnswered()):
 		set(Never, NotBegun, one.DueSince)
 	case absent && one.Kind == ingest.KindUploads && one.Key != "":
 		set(Absent, ChannelGone, one.Ended.DueAt)

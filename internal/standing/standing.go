@@ -165,7 +165,7 @@ func (s Standing) judgeUpstream() Condition {
 	}
 	calls := s.Contact.NotAfter(s.Now.Add(ingest.ClockAhead))
 	switch silent := !calls.SilentSince.IsZero(); {
-	case silent && !s.Closed() && (calls.AnsweredAt.IsZero() || // then the first call has failed
+	case silent && !s.Closed() && (calls.NeverAnswered() ||
 		s.Now.Sub(calls.SilentSince) >= cmp.Or(s.Silence, UnreachableAfter)):
 		return Condition{State: Bad, Cause: UpstreamSilent, Since: calls.SilentSince, Meanwhile: Reads}
 	case calls.KeyRefused():
