@@ -303,7 +303,7 @@ func (r answerRow) playServe(t *testing.T) (kept, said, end string) {
 var (
 	cannotFetch = regexp.MustCompile(`nothing can be fetched now; trying again" error="([^"]*)"`)
 	anyAddress  = regexp.MustCompile(`127\.0\.0\.1:\d+(->127\.0\.0\.1:\d+)?`)
-	anyTime     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`)
+	anyTime     = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ][\d:.]+Z`)
 )
 
 // plainSaid is a text without the parts that differ between two plays.
