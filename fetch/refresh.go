@@ -150,7 +150,7 @@ func (r *refresh) nameCategories(ctx context.Context, slot ingest.Slot) (step, b
 	if r.Namer == nil {
 		return step{}, false, nil
 	}
-	regions, err := r.Library.RegionsToName(ctx, slot.DueAt, r.Now().Add(-NameAfter))
+	regions, err := r.Library.RegionsToName(ctx, slot.DueAt, slot.DueAt.Add(-NameAfter))
 	if err != nil || len(regions) == 0 {
 		return step{}, false, err
 	}

@@ -15,6 +15,9 @@ type Pace struct {
 	// while nothing is left until Hold and Gap is only a wait, the number of slots that the budget of a whole window
 	// pays for. 0 for the job's own interval.
 	Round time.Duration
+	// Eases is when a window that slows the job has more. From then on, Eased is the time between its slots; 0: Gap is.
+	Eases time.Time
+	Eased time.Duration
 	// Last is when the job's newest slot, of any key, was due; zero if it has none.
 	Last time.Time
 	// Hold is until when the budget pays for no slot at all; zero if it pays for the next one. A job with only a Hold
@@ -44,11 +47,30 @@ func (p *Pace) paidAt(n int, now time.Time) (at time.Time) {
 	return at
 }
 
-// step returns the time between a paced job's slots when its budget pays for slots again, if Gap is only a wait; else
-// Gap.
-func (s JobSchedule) step() time.Duration {
-	keys := time.Duration(len(s.keys))
-	return max(time.Second, min(s.pace.Gap, max(s.pace.Round, s.Job.Every)/keys))
+// gapAt returns the time between the job's slots at t.
+func (p *Pace) gapAt(t time.Time) time.Duration {
+	if p.Eased > 0 && !t.Before(p.Eases) {
+		return max(time.Second, p.Eased)
+	}
+	return max(time.Second, p.Gap)
+}
+
+// after returns the turn after another one, if none is taken before now.
+func (p *Pace) after(turn, now time.Time) time.Time {
+	next := turn.Add(p.gapAt(later(turn, now)))
+	if p.Eased > 0 && next.After(p.Eases) {
+		next = later(turn.Add(p.Eased), earlier(next, p.Eases))
+	}
+	return next
+}
+
+// RoundAt returns how long so many turns after one at t take.
+func (p *Pace) RoundAt(t time.Time, turns int) time.Duration {
+	turn := t
+	for range turns {
+		turn = p.after(turn, t)
+	}
+	return turn.Sub(t)
 }
 
 // AtPace returns the schedule with exactly these jobs paced, by name.
@@ -104,11 +126,15 @@ func (s JobSchedule) dueAtPace(known map[ingest.Series]time.Time, now time.Time)
 			waiting, newestOf[key] = append(waiting, key), newest
 		}
 	}
+	tick := time.Time{} // the newest of all keys
+	for i := range s.keys {
+		tick = later(tick, s.latest(i, now))
+	}
 	for left := pace.Most - len(out); left > 0 && len(overdue) > 0; left-- {
 		key := longestWaiting(overdue, newestOf)
 		overdue = slices.DeleteFunc(overdue, func(k string) bool { return k == key })
-		i := slices.Index(s.keys, key)
-		out = append(out, s.slot(i, s.latest(i, now), ingest.Due, ""))
+		due := tick.Add(-time.Duration(len(overdue)) * time.Second) // they take their next turns in the same order
+		out = append(out, s.slot(slices.Index(s.keys, key), due, ingest.Due, ""))
 	}
 	if len(out) > 0 || len(overdue) > 0 || now.Before(pace.Hold) {
 		return out

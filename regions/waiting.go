@@ -198,14 +198,14 @@ func (s JobSchedule) comingAtPace(known map[ingest.Series]time.Time, waiting map
 			last, n = later(last, slot.DueAt), n+1
 		}
 	}
-	step, soonest := s.step(), later(now, s.pace.paidAt(n, now))
-	turn := last.Add(step)
+	soonest := later(now, s.pace.paidAt(n, now))
+	step, turn := s.pace.gapAt(soonest), s.pace.after(last, soonest)
 	if passed := soonest.Sub(last) / step; n > 0 {
 		turn = last.Add(max(passed, 0) * step).Add(step)
 	} else if keys := time.Duration(len(s.keys)); passed > keys {
 		turn = last.Add((passed - keys + 1) * step)
 	}
-	for ; ; turn = turn.Add(step) {
+	for ; ; turn = s.pace.after(turn, soonest) {
 		due := later(later(turn, s.pace.paidAt(n, now)), now.Add(time.Second)).Truncate(time.Second)
 		if s.wakes != nil {
 			due = s.wakes(due)
@@ -220,6 +220,13 @@ func (s JobSchedule) comingAtPace(known map[ingest.Series]time.Time, waiting map
 		newest[key] = due
 		out, n = append(out, s.slot(slices.Index(s.keys, key), due, ingest.Due, "")), n+1
 	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 func later(a, b time.Time) time.Time {

@@ -29,7 +29,7 @@ type result struct {
 	Seeds     int                // number of worlds; this is the worst of them
 	Days      []int64            // calls rightly refused, on each of the provider's days
 	Left      []int64            // units that others leave of each day
-	Surprise  int                // the first day on which others take more than on the day before; -1: none
+	Surprise  []bool             // the days on which others come as nothing told of
 	Said      tally              // predictions, and how often they were true
 	Surprised tally              // the same on the day of the surprise
 	Away      int64              // units that our worker spent while the upstream did not answer
@@ -85,7 +85,10 @@ func (rec *recorder) result(up *upstream) result {
 	for _, taken := range up.taken {
 		r.Left = append(r.Left, min(rec.world.units-taken, rec.world.units*95/100))
 	}
-	r.Late, r.Lasting, r.Surprise = rec.late(), rec.lasting(up), surprise(up.taken)
+	r.Late, r.Lasting, r.Surprise = rec.late(), rec.lasting(up), make([]bool, len(up.taken))
+	for day := range r.Surprise {
+		r.Surprise[day] = surprise(up.taken, day)
+	}
 	var counts []int
 	sum := 0.0
 	for region, times := range rec.charts {
@@ -178,20 +181,23 @@ func (rec *recorder) late() time.Duration {
 	return all[len(all)*99/100]
 }
 
-// surprise returns the first day on which others take more than on the day before; -1 if there is none.
-func surprise(taken []int64) int {
-	for day, n := range taken {
-		if n > 0 && (day == 0 || n > taken[day-1]) {
-			return day
-		}
+// surprise reports whether others take more on a day than on the day before, and nothing told of that: they come for
+// the first time or, after a free day, for the first time on that weekday.
+func surprise(taken []int64, day int) bool {
+	first := slices.IndexFunc(taken, func(n int64) bool { return n > 0 })
+	switch {
+	case first < 0 || taken[day] == 0:
+		return false
+	case day == first:
+		return true
 	}
-	return -1
+	return taken[day-1] == 0 && (day < 7 || taken[day-7] == 0)
 }
 
 // lasting returns the mean age of the charts without the day of the surprise, which cannot be foreseen when it
 // begins.
 func (rec *recorder) lasting(up *upstream) time.Duration {
-	sum, days, without := 0.0, 0, surprise(up.taken)
+	sum, days := 0.0, 0
 	for day, begins := range up.days {
 		mean := rec.meanOn(begins)
 		if traced && day == 0 {
@@ -200,7 +206,7 @@ func (rec *recorder) lasting(up *upstream) time.Duration {
 		if traced {
 			fmt.Printf("day %d: mean age %.2f h\n", day, mean)
 		}
-		if day != without {
+		if !surprise(up.taken, day) {
 			sum, days = sum+mean, days+1
 		}
 	}

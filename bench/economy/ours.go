@@ -26,6 +26,9 @@ import (
 // options leave out parts of our worker.
 type options struct{ noPacing, noDoubt, wholePages, dayAlone bool }
 
+// usualTick is how often cron starts our worker.
+const usualTick = 5 * time.Minute
+
 // ours is made of the program's own parts, put together as its run command does, and started by a cron line every five
 // minutes, in one process. Its store and its ledger are files, in memory if the machine has such a directory. Several
 // hosts have a store each, and share one ledger.
@@ -41,7 +44,7 @@ func ours(o options) worker {
 			p.reconciler.OnSlot = func(slot ingest.SlotResult) { rec.slot(w, host, slot) }
 		}
 		edits, asked := w.trouble.edits, from
-		for tick := from; tick.Before(to); tick = tick.Add(cmp.Or(w.tick, 5*time.Minute)) {
+		for tick := from; tick.Before(to); tick = tick.Add(cmp.Or(w.tick, usualTick)) {
 			if w.trouble.asleep(tick) {
 				continue
 			}
@@ -67,7 +70,9 @@ func ours(o options) worker {
 				}
 			}
 			if !tick.Before(asked) && !o.noPacing {
-				asked = asked.Add(65 * time.Minute) // at every minute of the hour in turn
+				for !asked.After(tick) { // a machine that sleeps is not asked
+					asked = asked.Add(65 * time.Minute) // at every minute of the hour in turn
+				}
 				if err := s.programs[0].say(ctx, rec, worked); err != nil {
 					return result{}, fmt.Errorf("at %s, its words: %w", s.clock.now(), err)
 				}

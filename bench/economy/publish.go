@@ -203,7 +203,7 @@ func (s simulated) best() time.Duration {
 	sum := time.Duration(0)
 	round, days := float64(len(s.names())*s.pages), 0
 	for day, left := range s.Left {
-		if day == s.Surprise {
+		if s.Surprise[day] {
 			continue
 		}
 		days++
@@ -224,15 +224,15 @@ func goalsBesideOthers(r *report.Report, runs []simulated) {
 			most = 1.5
 		}
 		part, since := float64(s.Lasting)/float64(s.best()), ""
-		if s.Surprise >= 0 {
+		if slices.Contains(s.Surprise, true) {
 			since = ", without the first day on which others take it"
 		}
 		r.Goal(name+": mean age"+since, fmt.Sprintf("at most %.2f x the best constant interval's", most), fmt.Sprintf("%.2f x %.2f h", part, s.best().Hours()), part <= most)
 		r.Goal(name+": worst region", "at least 0.90 of the best", fmt.Sprintf("%.2f", s.Worst), s.Worst >= 0.9)
 		refused, probed := int64(0), int64(0)
 		for day, n := range s.Days {
-			if day == max(s.Surprise, 0) {
-				probed = n
+			if s.Surprise[day] || day == 0 {
+				probed = max(probed, n)
 			} else {
 				refused = max(refused, n)
 			}

@@ -22,7 +22,8 @@ type saying struct {
 	at       time.Time
 	next     map[ingest.Series]time.Time // when each series is next fetched
 	every    time.Duration               // from one chart of a series to its next; 0: no prediction
-	ends     time.Time                   // of the day that every is of; zero: it has no end
+	last     time.Time                   // when the slot was due that every counts from
+	ends     time.Time                   // of the day, or of the hours with runs, that every is of; zero: it has no end
 	resumes  time.Time                   // when the schedule's next call is admitted; zero: it has something left
 	closed   time.Time                   // until when a pool is closed, which the headline says then
 	doubted  bool                        // the headline says only when one call asks again
@@ -116,7 +117,10 @@ func (p *program) say(ctx context.Context, rec *recorder, worked []ingest.SlotRe
 	s.stopped = s.stopped || s.refused
 	for _, job := range f.Pace.Jobs {
 		if job.Job.Name == "chart" {
-			s.every, s.ends = job.Round, job.Ends
+			s.every, s.last, s.ends = job.Round, job.Last, job.Ends
+			if !job.Sleeps.IsZero() && (s.ends.IsZero() || job.Sleeps.Before(s.ends)) { // no run is expected from then on
+				s.ends = job.Sleeps
+			}
 			if job.Waits { // it says until when, but gives no interval
 				s.every = 0
 			}
@@ -154,10 +158,9 @@ func (rec *recorder) truth(up *upstream) (usual, surprised tally) {
 		}
 	}
 	slices.SortFunc(charts, time.Time.Compare)
-	unknown := surprise(up.taken)
 	for _, s := range rec.sayings {
 		t := usual
-		if unknown >= 0 && up.day(s.at) == unknown {
+		if surprise(up.taken, up.day(s.at)) {
 			t = surprised
 		}
 		rec.judge(s, charts, t)
@@ -168,10 +171,7 @@ func (rec *recorder) truth(up *upstream) (usual, surprised tally) {
 // judge compares one prediction with the facts; charts are the charts of all series.
 func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
 	count := func(mouth string, said, came time.Time) {
-		if tick := rec.world.tick; tick > 0 { // the next run fetches due slots
-			said = rec.from.Add((said.Sub(rec.from) + tick - 1).Truncate(tick))
-		}
-		if !t.count(mouth, near(said.Sub(s.at), came.Sub(s.at))) && traced {
+		if said = rec.nextRun(said); !t.count(mouth, near(said.Sub(s.at), came.Sub(s.at))) && traced {
 			fmt.Printf("%s %s: said %s, came %s (%s)\n", s.at.Format("01-02 15:04"), mouth, said.Format("02 15:04"), came.Format("02 15:04"), s.why)
 		}
 	}
@@ -200,8 +200,8 @@ func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
 	if sure := s.forecast.SureUntil; !sure.IsZero() && (s.ends.IsZero() || sure.Before(s.ends)) { // or until the provider refuses
 		s.ends = sure
 	}
-	if interval := rec.interval(s.at, s.ends); interval > 0 && s.every > 0 && !t.count("interval", near(s.every, interval)) && traced {
-		fmt.Printf("%s interval: said %s, came %s (%s)\n", s.at.Format("01-02 15:04"), s.every, interval, s.why)
+	if said, interval := rec.interval(s); interval > 0 && s.every > 0 && !t.count("interval", near(said, interval)) && traced {
+		fmt.Printf("%s interval: said %s, as %s, came %s (%s)\n", s.at.Format("01-02 15:04"), s.every, said, interval, s.why)
 	}
 	if traced && s.stopped {
 		fmt.Printf("%s stopped, refused %v (%s)\n", s.at.Format("01-02 15:04"), s.refused, s.why)
@@ -294,29 +294,54 @@ func (rec *recorder) got(from, to time.Time) (n int) {
 	return n
 }
 
-// interval returns how long the round takes that is under way at a time, without hours when our machine sleeps: from the
-// last chart before to as many charts later as there are regions. If the prediction is of a day, it is the pace until the
-// first chart after that. It is 0 if that is not known.
-func (rec *recorder) interval(at, ends time.Time) time.Duration {
+// nextRun returns when the next run fetches a slot that is due then.
+func (rec *recorder) nextRun(due time.Time) time.Time {
+	if tick := rec.world.tick; tick > 0 {
+		return rec.from.Add((due.Sub(rec.from) + tick - 1).Truncate(tick))
+	}
+	return due
+}
+
+// interval returns how long the round takes that is under way at the time of a prediction, as predicted and in fact,
+// without hours when our machine sleeps: from the last chart before to as many charts later as there are regions. If the
+// prediction ends earlier, it is the pace until the first chart after that. Where runs are rare, the predicted round
+// begins when the last slot was due, and ends with the next run. Both are 0 if that is not known.
+func (rec *recorder) interval(s saying) (said, came time.Duration) {
 	var charts []time.Time
 	for _, r := range rec.world.regions {
 		charts = append(charts, rec.charts[string(r)]...)
 	}
 	slices.SortFunc(charts, time.Time.Compare)
+	at := s.at
+	if rec.world.tick > 0 { // the last slot is one that this run has fetched
+		at = at.Add(1)
+	}
 	first, _ := slices.BinarySearchFunc(charts, at, time.Time.Compare)
-	last := first - 1 + len(rec.world.regions)
-	if next, _ := slices.BinarySearchFunc(charts, ends, time.Time.Compare); !ends.IsZero() {
+	keys := len(rec.world.regions)
+	last := first - 1 + keys
+	if next, _ := slices.BinarySearchFunc(charts, s.ends, time.Time.Compare); !s.ends.IsZero() {
 		last = max(first, min(last, next))
 	}
-	if first == 0 || last >= len(charts) || !ends.IsZero() && !at.Before(ends) {
-		return 0
+	if first == 0 || last >= len(charts) || !s.ends.IsZero() && !s.at.Before(s.ends) {
+		return 0, 0
 	}
-	from, to := charts[first-1], charts[last]
-	round := to.Sub(from)
+	from, turns := charts[first-1], time.Duration(last-first+1)
+	whole := func(to time.Time) time.Duration {
+		return rec.awake(from, to) * time.Duration(keys) / turns
+	}
+	if said = s.every; rec.world.tick > 0 && !s.last.IsZero() {
+		said = whole(rec.nextRun(s.last.Add(s.every * turns / time.Duration(keys))))
+	}
+	return said, whole(charts[last])
+}
+
+// awake returns the time between two times in which our machine does not sleep.
+func (rec *recorder) awake(from, to time.Time) time.Duration {
+	sum := to.Sub(from)
 	for t := from; t.Before(to); t = t.Add(time.Minute) {
 		if rec.world.trouble.asleep(t) {
-			round -= time.Minute
+			sum -= time.Minute
 		}
 	}
-	return round * time.Duration(len(rec.world.regions)) / time.Duration(last-first+1)
+	return sum
 }

@@ -96,18 +96,22 @@ func rests(days []OthersDay, begins time.Time) bool {
 
 // level returns how much of a day's limit the provider is expected to leave to the ledger: the amount that it last
 // gave before it refused, and an eighth more after each day without a refusal on which more was tried. If the ledger
-// counted more on a later day, others took less, and half of their takes then are expected. If others keep to their
+// counted more on a later day, others took less, and half of their takes then are expected, or none if the refusal was
+// the only one. If others keep to their
 // weekdays, their takes on the same weekday a week ago are expected. by is the refusal that less than the limit rests
 // on.
 func level(days []OthersDay, today time.Time, limit int64) (left int64, by *OthersDay) {
 	left, proven := limit, limit
+	once := single(days)
 	for i, d := range days {
 		switch {
 		case d.Stopped != nil:
 			left, by = min(*d.Stopped, limit), &days[i]
 			proven = left
 		case d.Used > proven:
-			left = max(d.Used, (left+limit)/2)
+			if left = max(d.Used, (left+limit)/2); once && d.Used > proven+proven/16 {
+				left = limit
+			}
 			proven = left
 		case left < limit && d.Begins.Before(today) && !rests(days, d.Begins):
 			left = min(left+max(left/8, 1), limit)
@@ -126,17 +130,34 @@ func level(days []OthersDay, today time.Time, limit int64) (left int64, by *Othe
 	return left, by
 }
 
+// single reports whether the provider refused on one of the days only, and not on the first.
+func single(days []OthersDay) bool {
+	refused := 0
+	for _, d := range days {
+		if d.Stopped != nil {
+			refused++
+		}
+	}
+	return refused == 1 && days[0].Stopped == nil
+}
+
 // sureUntil returns the hour of the day when the provider may refuse although its level is planned for: the hour of the
-// refusal that the plan rests on, unless that ended a day's last slots. Our charts may have taken more by then than
-// others leave today. Zero: there is none.
+// refusal that the plan rests on, unless that ended a day's last slots and no more is tried in them now, or of
+// yesterday's that was lifted. Our charts may
+// have taken more by then than others leave today. Zero: there is none.
 func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.Time) {
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
-			if left, by := level(h[pool.Name], today, w.Limit); w.Day() && by != nil && left < w.Limit &&
-				by.StoppedIn < lastHours {
-				if at := today.Add(time.Duration(by.StoppedIn) * time.Hour); first.IsZero() || at.Before(first) {
-					first = at
-				}
+			left, by := level(h[pool.Name], today, w.Limit)
+			if left == w.Limit || by != nil && by.StoppedIn >= lastHours && rests(h[pool.Name], today) {
+				by = nil
+			}
+			last, now := ago(h[pool.Name], today, 1), ago(h[pool.Name], today, 0)
+			if by == nil && last != nil && last.Lifted && (now == nil || !now.Lifted) {
+				by = last
+			}
+			if w.Day() && by != nil {
+				first = earlier(first, today.Add(time.Duration(by.StoppedIn)*time.Hour))
 			}
 		}
 	}

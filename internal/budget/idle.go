@@ -86,3 +86,15 @@ func (i IdleHours) wakes(t time.Time, zone *time.Location) time.Time {
 	}
 	return t
 }
+
+// next returns when the next idle hours after a time begin and end; zero if there are none.
+func (i IdleHours) next(t time.Time, zone *time.Location) (begins, ends time.Time) {
+	for at, until := t, t.Add(day); i != 0 && at.Before(until); {
+		idle, hourEnds := i.hour(at, zone)
+		if idle && at.After(t) {
+			return at, i.wakes(at, zone)
+		}
+		at = hourEnds
+	}
+	return begins, ends
+}

@@ -20,7 +20,8 @@ func TestIdleHoursAreNotPlannedFor(t *testing.T) {
 		days []func(hour int) bool // the hours of activity, day by day, the first one seen in part only
 		want string
 	}{
-		{"asleep for nine hours", []func(int) bool{awake, awake, awake, awake}, "chart every 1 h 43 m instead of 30 m: 285 units in 24h"},
+		{"asleep for nine hours", []func(int) bool{awake, awake, awake, awake},
+			"chart every 1 h 54 m instead of 30 m: 285 units in 24h, no run expected from 23:00Z to 08:00Z"}, // eight are overdue then
 		{"known for two whole days only", []func(int) bool{awake, awake, awake}, "chart every 2 h 45 m instead of 30 m: 285 units in 24h"},
 		{"one night awake", []func(int) bool{awake, awake, always, awake}, "chart every 2 h 45 m instead of 30 m: 285 units in 24h"},
 		{"a timer that fires every three hours", []func(int) bool{every(3), every(3), every(3), every(3)}, "chart every 2 h 45 m instead of 30 m: 285 units in 24h"},

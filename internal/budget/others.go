@@ -71,7 +71,9 @@ func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[str
 		stopped := p.StoppedAt
 		switch days := h[p.Pool]; {
 		case p.StoppedUntil.After(begins.Add(shortNo)) && p.StoppedUntil.Before(ends) && liftedLast(h[p.Pool]):
-			today.Lifted = true // a doubted refusal is expected to be lifted as the last one was
+			if !today.Lifted { // a doubted refusal is expected to be lifted as the last one was
+				today.Lifted, today.StoppedIn = true, hour
+			}
 		case p.StoppedUntil.After(begins.Add(shortNo)):
 			if today.Stopped == nil { // the first refusal: later ones are probes, which the ledger counts
 				today.Stopped, today.StoppedIn = &stopped, hour
@@ -338,6 +340,14 @@ func sum(hours []int64) (n int64) {
 		n += amount
 	}
 	return n
+}
+
+// earlier returns the first of two times; b if a is zero.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || a.After(b) {
+		return b
+	}
+	return a
 }
 
 func latest(a, b time.Time) time.Time {

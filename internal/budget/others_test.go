@@ -178,7 +178,8 @@ func TestTheProvidersLimitIsTestedByTheDaysLastSlots(t *testing.T) {
 }
 
 // A plan that rests on one refusal in the middle of a day is sure until that hour: our charts had taken more by then than
-// others may leave today. A refusal of the day's last slots, or on a weekday that others skip, leaves no such doubt.
+// others may leave today. The last slots of a day test the provider's limit again, unless they did so in vain on the last
+// two days. A refusal that was lifted may come again at its hour.
 func TestAPlanThatRestsOnOneRefusalIsSureUntilItsHour(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	for _, tt := range []struct {
@@ -189,7 +190,8 @@ func TestAPlanThatRestsOnOneRefusalIsSureUntilItsHour(t *testing.T) {
 		{"no refusal", []seen{{2, 23, 200, 0, 0}}, -1},
 		{"one in the tenth hour", []seen{{2, 10, 120, 0, 120}}, 10},
 		{"a lower one a day later", []seen{{1, 10, 120, 0, 120}, {2, 13, 90, 0, 90}}, 13},
-		{"and one of the last slots", []seen{{1, 13, 90, 0, 90}, {2, 23, 90, 0, 90}}, -1},
+		{"and one of the last slots", []seen{{1, 13, 90, 0, 90}, {2, 23, 90, 0, 90}}, 23},
+		{"two of the last slots", []seen{{1, 23, 90, 0, 90}, {2, 23, 90, 0, 90}}, -1},
 		{"a day that used more than others were expected to leave", []seen{{1, 10, 120, 0, 120}, {2, 23, 290, 0, 0}}, 10},
 	} {
 		w := watched(t, s, tt.seen...)

@@ -39,7 +39,7 @@ func (p PacedSchedule) heldUntil() (until time.Time) {
 	return until
 }
 
-// delayed is how long a paced job may wait for units beyond its turn before the screens say that it has nothing left.
+// delayed is how much longer than a turn a paced job may wait for units before the screens say that it has nothing left.
 const delayed = 15 * time.Minute
 
 // String says how each job is paced and why; "" if none is. A job that waits has no pace.
@@ -86,6 +86,8 @@ type JobPace struct {
 	Left   int64  // the part of Budget that is not used yet, if that window is the provider's day
 	Window string
 	Ends   time.Time // of that window, if it is the provider's day
+	Sleeps time.Time // when the next hours begin in which no run is expected; zero: none
+	Wakes  time.Time // when they end
 	Waits  bool      // for the pool to open, or for its window to end: it has no interval at present
 }
 
@@ -102,6 +104,9 @@ func (p JobPace) String() string {
 	}
 	if p.Pages < p.Job.Pages {
 		s += fmt.Sprintf(", %d of %d pages", p.Pages, p.Job.Pages)
+	}
+	if !p.Sleeps.IsZero() {
+		s += fmt.Sprintf(", no run expected from %s to %s", p.Sleeps.UTC().Format("15:04Z"), p.Wakes.UTC().Format("15:04Z"))
 	}
 	return s
 }
@@ -142,17 +147,15 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 		job := &jobs[i]
 		// The first call is admitted later than at a window's first renewal, and a slot is not due before its turn.
 		job.Hold = latest(job.Hold, paces[job.Job.Name].Hold)
-		due := latest(now, job.Last.Add(job.Gap))
+		due, turn := latest(now, job.Last.Add(job.Gap)), job.Gap
 		if job.Waits { // its gap ends with the day; a round of 0 is not known
-			due = latest(now.Add(-day), job.Last.Add(job.Round/time.Duration(len(job.Job.Series()))))
+			turn = job.Round / time.Duration(len(job.Job.Series()))
+			due = latest(now.Add(-day), job.Last.Add(turn))
 		}
-		late := s.awake(due, job.Hold)
-		// the last minutes of an evening may lack units
-		job.UsedUp = job.Hold.After(now) && late > delayed && (job.Waits || late > job.Gap) &&
-			(s.Idle == 0 || late > 2*delayed)
 		if job.Hold.After(now) && !job.Last.IsZero() && job.Round > 0 {
 			job.Hold = latest(job.Hold, job.Last.Add(job.Gap))
 		}
+		job.UsedUp = job.Hold.After(now) && s.awake(due, job.Hold) > turn+delayed
 		if job.UsedUp {
 			out.holds[job.Job.Name] = job.Hold
 		}
@@ -240,6 +243,7 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 			continue
 		}
 		pace := JobPace{Job: schedule.Job, Pages: schedule.Job.Pages}
+		pace.Sleeps, pace.Wakes = s.Idle.next(now, s.Tariff.Zone)
 		for _, k := range schedule.Keys() {
 			if t := known[ingest.Series{Job: schedule.Job.Name, Key: k}]; t.After(pace.Last) {
 				pace.Last = t
@@ -273,6 +277,7 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 	keys := len(job.Series())
 	spare := func(pool string) int64 { return retryRoom(job, price[pool]) }
 	p.Gap, p.Hold, p.Most, p.Round, p.Waits = 0, time.Time{}, keys, job.Every, false
+	p.Eases, p.Eased = time.Time{}, job.Every/time.Duration(keys)
 	p.Paid = make([]time.Time, keys)
 	closed := false
 	for i, pool := range s.Tariff.Pools {
@@ -286,16 +291,22 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 			if s.Hosts > 1 { // another host's chart may be running when one begins
 				b.left -= price[pool.Name]
 			}
-			share := b.fill(demands[pool.Name], demand{schedule, price[pool.Name], job.Every}, now)
-			gap := b.gap(price[pool.Name], share)
+			own := demand{schedule, price[pool.Name], job.Every}
+			share, budget := b.fill(demands[pool.Name], own, now), b.budget
+			b.wake(p, w, price[pool.Name], share)
+			gap, eases := b.gap(price[pool.Name], share), now.Add(b.whole)
+			p.Eased = max(p.Eased, s.gapAfter(b, demands[pool.Name], own, spare(pool.Name), now))
 			if gap > job.Every/time.Duration(keys) {
-				gap = max(gap, b.sustainableGap(price[pool.Name], spare(pool.Name), share, s.awake(now, b.renews)))
+				if sustained := b.sustainableGap(price[pool.Name], spare(pool.Name), share, s.awake(now, b.renews),
+					s.awake(latest(p.Last, now.Add(-day)), now)); sustained > gap {
+					gap, eases = sustained, b.renews
+				}
 			}
 			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
-				p.Gap, p.Pool, p.Budget, p.Window, p.Ends = gap, pool.Name, b.budget, w.Window.Name, time.Time{}
-				p.Left = left
+				p.Gap, p.Pool, p.Budget, p.Window, p.Ends = gap, pool.Name, budget, w.Window.Name, time.Time{}
+				p.Left, p.Eases = left, eases
 				if w.Window.Day() {
-					p.Ends = w.FreesAt
+					p.Ends, p.Eases = w.FreesAt, w.FreesAt
 				}
 				if p.Round = b.round(gap, price[pool.Name], share) * time.Duration(keys); p.Round > 0 {
 					p.Round = max(p.Round, job.Every)
@@ -312,7 +323,19 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 		}
 	}
 	p.Waits = p.Waits || closed
+	if p.Gap > 0 && p.Ends.IsZero() && p.Round > 0 && !p.Last.IsZero() {
+		p.Round = max(p.RoundAt(p.Last, keys), job.Every)
+	}
 	return nil
+}
+
+// gapAfter returns the time between slots that a whole length of a window pays for.
+func (s PricedSchedule) gapAfter(b supply, demands []demand, own demand, spare int64, now time.Time) time.Duration {
+	b.span, b.left, b.spent = b.whole, b.budget-spare, false
+	if s.Hosts > 1 {
+		b.left -= own.price
+	}
+	return b.gap(own.price, b.fill(demands, own, now))
 }
 
 // retryRoom returns the amount that must be left for a chart's retries, besides its price, when it begins; 0 for

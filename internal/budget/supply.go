@@ -51,9 +51,9 @@ func (s PricedSchedule) awake(from, to time.Time) time.Duration {
 	return max(s.Idle.awake(from, to, s.Tariff.Zone), min(to.Sub(from), time.Minute))
 }
 
-// roomAt returns when the window has room for so many units at once. Units that come back in a step come in the
-// middle of it. Units that the returns do not list are assumed to have been used by slots of that price, that gap
-// apart.
+// roomAt returns when the window has room for so many units at once. Units that come back in a step come in the middle
+// of it, up to ten minutes before the end of a step of a day's window. Units that the returns do not list are assumed
+// to have been used by slots of that price, that gap apart.
 func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
 	if b.spent || b.closed {
 		return b.renews
@@ -65,7 +65,7 @@ func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
 	case before.IsZero(): // the first return is enough
 		return b.renews
 	}
-	return before.Add(at.Sub(before) / 2)
+	return latest(before.Add(at.Sub(before)/2), at.Add(-b.whole/144))
 }
 
 // gap returns the time between slots of that price for a job with that share of the rest; the whole span if nothing
@@ -76,6 +76,16 @@ func (b supply) gap(price int64, share float64) time.Duration {
 		slots++ // as many gaps as slots, and the one before the end
 	}
 	return b.spread(b.span, slots, share)
+}
+
+// wake sets aside the slots that are overdue at once when idle hours in the span end, instead of one after a gap.
+func (b *supply) wake(p *JobPace, w quota.WindowState, price int64, share float64) {
+	if p.Wakes.IsZero() || w.Window.Day() && !p.Wakes.Before(w.FreesAt) {
+		return
+	}
+	overdue := min(int64(p.Wakes.Sub(p.Sleeps)/max(b.gap(price, share), time.Second)), int64(len(p.Job.Series())))
+	atOnce := max(0, overdue-1) * price
+	b.left, b.budget = max(min(b.left, price), b.left-atOnce), max(min(b.budget, price), b.budget-atOnce)
 }
 
 // round returns the slot interval that staleness is judged by. While nothing is left, gap is the wait for the
@@ -104,10 +114,15 @@ func (b supply) spread(span time.Duration, slots int64, share float64) time.Dura
 // sustainableGap returns how far apart slots must be for the amount that may be used now to last until a sliding window
 // has more; 0 if that does not matter. A schedule fills such a window on its first day, and retries fill it sooner than
 // planned: without this gap all slots would then wait until the first ones leave the window, and again a day later.
-func (b supply) sustainableGap(price, spare int64, share float64, until time.Duration) time.Duration {
-	slots := max(0, b.now.left-spare) / price
+// waited is the time since the last slot: the gap is the same at each moment before the next one.
+func (b supply) sustainableGap(price, spare int64, share float64, until, waited time.Duration) time.Duration {
+	slots := float64(max(0, b.now.left-spare)/price) * share
 	if b.spent || slots == 0 || until <= 0 {
 		return 0
 	}
-	return b.spread(until, slots, share)
+	gap := time.Duration(float64(until) / slots)
+	if waited < gap {
+		gap = time.Duration(float64(until+waited) / (slots + 1))
+	}
+	return gap
 }
