@@ -18,17 +18,18 @@ func TestTheCaptionHasThePicturesFigures(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeCaption(file, 123*time.Hour/10, 345*time.Hour/10); err != nil {
+	if err := writeCaption(file, 123*time.Hour/10, 345*time.Hour/10, 67*time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	written, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(written), "chart about 12.3 h old") || !strings.Contains(string(written), "manages 34.5 h:") {
+	if err != nil || !strings.Contains(string(written), "chart about 12.3 h old") || !strings.Contains(string(written), "manages 34.5 h:") ||
+		!strings.Contains(string(written), "are up to 67 h old each day, ingest's stay near 12.3") {
 		t.Errorf("%v: %s", err, captioned.Find(written))
 	}
 	if err := os.WriteFile(file, []byte("no caption"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if writeCaption(file, time.Hour, time.Hour) == nil {
+	if writeCaption(file, time.Hour, time.Hour, time.Hour) == nil {
 		t.Error("writeCaption of a README without a caption: got no error, want one")
 	}
 }

@@ -177,6 +177,30 @@ func TestTheProvidersLimitIsTestedByTheDaysLastSlots(t *testing.T) {
 	}
 }
 
+// The day after an unforeseen refusal shows that others took less again: if it was the only one, the next day is all ours;
+// if there were more, half of their takes are expected.
+func TestASingleEventIsPlannedForOnce(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	for _, tt := range []struct {
+		name   string
+		before []seen
+		want   int64
+	}{
+		{"the only refusal", []seen{{0, 23, 200, 0, 0}, {1, 10, 90, 0, 90}, {2, 23, 98, 0, 0}}, 285},
+		{"the second one", []seen{{-1, 23, 200, 0, 0}, {0, 10, 90, 0, 90}, {1, 10, 90, 0, 90}, {2, 23, 98, 0, 0}}, 203},
+		{"no more was given", []seen{{0, 23, 200, 0, 0}, {1, 10, 290, 0, 290}, {2, 23, 291, 0, 0}}, 285},
+	} {
+		w := watched(t, s, tt.before...)
+		for _, p := range w.Expect(t.Context(), reported(s, midnight.AddDate(0, 0, 3).Add(time.Hour), 0, 0)).Pools {
+			for _, window := range p.Windows {
+				if left := max(0, 285-window.Used); p.Pool == "units" && window.Window.Day() && left != tt.want {
+					t.Errorf("%s: %d are planned with, want %d", tt.name, left, tt.want)
+				}
+			}
+		}
+	}
+}
+
 // A plan that rests on one refusal in the middle of a day is sure until that hour: our charts had taken more by then than
 // others may leave today. The last slots of a day test the provider's limit again, unless they did so in vain on the last
 // two days. A refusal that was lifted may come again at its hour.

@@ -300,6 +300,44 @@ func TestTheRestLastsUntilASlidingWindowHasMore(t *testing.T) {
 	}
 }
 
+// While nothing changes, the same next slot is predicted at every moment before it, and the interval counts the slots
+// after the window's renewal at its own pace.
+func TestTheNextSlotStaysWhereItWasPredicted(t *testing.T) {
+	begins := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	known := map[ingest.Series]time.Time{}
+	for i, r := range regions.Default() {
+		known[ingest.Series{Job: "chart", Key: string(r)}] = begins.Add(-time.Duration(i) * time.Minute)
+	}
+	first := time.Duration(0)
+	for _, since := range []time.Duration{time.Second, 13 * time.Minute, 26 * time.Minute} {
+		r := reported(s, begins.Add(since), 240, 0)
+		for i, p := range r.Pools {
+			for j, w := range p.Windows {
+				r.Pools[i].Windows[j].FreesAt = begins.Add(5 * time.Hour)
+				if w.Window.Day() {
+					r.Pools[i].Windows[j].Used, r.Pools[i].Windows[j].FreesAt = 0, begins.Add(24*time.Hour)
+				}
+			}
+		}
+		paces := s.Pace(r, known, r.At).Jobs
+		if len(paces) != 1 {
+			t.Fatalf("%v later: %+v", since, paces)
+		}
+		p := paces[0]
+		if first == 0 {
+			first = p.Gap
+		}
+		// ten slots until 13:00, and one gap more
+		if (p.Gap-first).Abs() > time.Second || (p.Gap-5*time.Hour/11).Abs() > time.Second {
+			t.Errorf("%v later: a gap of %v, want %v", since, p.Gap, 5*time.Hour/11)
+		}
+		if !p.Eases.Equal(begins.Add(5*time.Hour)) || p.Eased >= p.Gap || p.Round != 8*p.Gap {
+			t.Errorf("%v later: eased to %v at %v, a round of %v", since, p.Eased, p.Eases, p.Round)
+		}
+	}
+}
+
 // A chart begins only with room to retry its pages. Where that is not left, the forecast does not say that it fits, nor
 // where the pace holds a job back.
 func TestNothingFitsThatCannotBegin(t *testing.T) {
