@@ -23,7 +23,7 @@ type result struct {
 	Orphans   int64              // chart pages that belong to no complete chart
 	Refreshes int                // done refreshes
 	Late      time.Duration      // 99th percentile of how much further apart a region's charts are than asked for
-	Lasting   time.Duration      // Mean without the first day on which others take more than on the day before
+	Lasting   time.Duration      // Mean without the days of a surprise
 	Rare      int                // complete charts of jobs other than the first
 	Probes    int                // calls that asked whether a refusal still holds
 	Seeds     int                // number of worlds; this is the worst of them

@@ -243,10 +243,10 @@ func goalsBesideOthers(r *report.Report, runs []simulated) {
 
 // saidAndTrue writes the worker's hourly predictions, and how often they were true.
 func saidAndTrue(r *report.Report, runs []simulated) {
-	r.Section("Said and true", "Every 65 minutes our worker is asked, as its commands are, when the next chart and the next slot of each series come, what its headline says, when units come back while "+
+	r.Section("Said and true", "Every 65 minutes our worker, unless its machine sleeps, is asked, as its commands are, when the next chart and the next slot of each series come, what its headline says, when units come back while "+
 		"nothing is left, what the interval is, and whether everything fits until midnight (if not, its alert rings). A time is true if it is within 10 % or 15 minutes of what came; \"lasts\" if no run is stopped until "+
 		"midnight, or until the provider may refuse again, by the hour in the sentence, which promises nothing of the time after it and is not counted then; the interval if the round under way takes that long, "+
-		"or as much of it as the day named in the same sentence has left; \"fits\" if all charts of the schedule come, and \"does not fit\" if they do not; exit code 75 if the run was refused, or if no chart came for two turns.")
+		"or as much of it as the day or the hours with runs that the same sentence names have left (where runs are rare, it is counted from the last slot's time to the next run); \"fits\" if all charts of the schedule come, and \"does not fit\" if they do not; exit code 75 if the run was refused, or if no chart came for two turns.")
 	share := func(s said) string {
 		if s.All == 0 {
 			return "-"
@@ -280,8 +280,9 @@ func saidAndTrue(r *report.Report, runs []simulated) {
 		}
 	}
 	r.Table(append([]string{"world", "trouble"}, mouths...), rows)
-	r.Say("Two things cannot be foreseen. Nothing tells of others before they come for the first time: the headline of that day is false until " +
-		"the provider refuses, and a mouth with fewer than twenty samples there has no goal. After that refusal the ledger knows only our own " +
+	r.Say("Three things cannot be foreseen. Nothing tells of others before they come for the first time, or for the first time on another " +
+		"weekday after a free day: the headline of that day is false until the provider refuses, and a mouth with fewer than twenty samples " +
+		"there has no goal. Nothing tells of the nights of a machine that sleeps before it has slept three times. After that refusal the ledger knows only our own " +
 		"count at that moment: the next day shows how much others leave beside a slower pace. The headline names the hour of the refusal meanwhile.")
 	if all > 0 {
 		r.Goal("predictions", "true in 95 % of samples", fmt.Sprintf("%.1f %%", 100*float64(right)/float64(all)), right*100 >= all*95)
