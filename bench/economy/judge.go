@@ -85,10 +85,7 @@ func (rec *recorder) result(up *upstream) result {
 	for _, taken := range up.taken {
 		r.Left = append(r.Left, min(rec.world.units-taken, rec.world.units*95/100))
 	}
-	r.Late, r.Lasting, r.Surprise = rec.late(), rec.lasting(up), make([]bool, len(up.taken))
-	for day := range r.Surprise {
-		r.Surprise[day] = surprise(up.taken, day)
-	}
+	r.Late, r.Lasting, r.Surprise = rec.late(), rec.lasting(up), surprises(up.taken)
 	var counts []int
 	sum := 0.0
 	for region, times := range rec.charts {
@@ -192,6 +189,14 @@ func surprise(taken []int64, day int) bool {
 		return true
 	}
 	return taken[day-1] == 0 && (day < 7 || taken[day-7] == 0)
+}
+
+// surprises returns surprise of each day.
+func surprises(taken []int64) (all []bool) {
+	for day := range taken {
+		all = append(all, surprise(taken, day))
+	}
+	return all
 }
 
 // lasting returns the mean age of the charts without the day of the surprise, which cannot be foreseen when it

@@ -335,7 +335,7 @@ func (rec *recorder) interval(s saying) (said, came time.Duration) {
 	return said, whole(charts[last])
 }
 
-// awake returns the time between two times in which our machine does not sleep.
+// awake returns the time between two times without the hours when our machine sleeps.
 func (rec *recorder) awake(from, to time.Time) time.Duration {
 	sum := to.Sub(from)
 	for t := from; t.Before(to); t = t.Add(time.Minute) {

@@ -39,7 +39,7 @@ func (p PacedSchedule) heldUntil() (until time.Time) {
 	return until
 }
 
-// delayed is how much longer than a turn a paced job may wait for units before the screens say that it has nothing left.
+// delayed is how much longer than a turn a paced job may wait for units: then the screens say that it has nothing left.
 const delayed = 15 * time.Minute
 
 // String says how each job is paced and why; "" if none is. A job that waits has no pace.
@@ -86,8 +86,8 @@ type JobPace struct {
 	Left   int64  // the part of Budget that is not used yet, if that window is the provider's day
 	Window string
 	Ends   time.Time // of that window, if it is the provider's day
-	Sleeps time.Time // when the next hours begin in which no run is expected; zero: none
-	Wakes  time.Time // when they end
+	Sleeps time.Time // when no run is expected for hours; zero: not known
+	Wakes  time.Time // when those hours end
 	Waits  bool      // for the pool to open, or for its window to end: it has no interval at present
 }
 
@@ -276,10 +276,9 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 	}
 	keys := len(job.Series())
 	spare := func(pool string) int64 { return retryRoom(job, price[pool]) }
-	p.Gap, p.Hold, p.Most, p.Round, p.Waits = 0, time.Time{}, keys, job.Every, false
-	p.Eases, p.Eased = time.Time{}, job.Every/time.Duration(keys)
-	p.Paid = make([]time.Time, keys)
 	closed := false
+	p.Pace = regions.Pace{Last: p.Last, Round: job.Every, Most: keys, Paid: make([]time.Time, keys),
+		Eased: job.Every / time.Duration(keys)}
 	for i, pool := range s.Tariff.Pools {
 		if price[pool.Name] == 0 || i >= len(r.Pools) {
 			continue
@@ -304,8 +303,7 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 			}
 			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
 				p.Gap, p.Pool, p.Budget, p.Window, p.Ends = gap, pool.Name, budget, w.Window.Name, time.Time{}
-				p.Left, p.Eases = left, eases
-				if w.Window.Day() {
+				if p.Left, p.Eases = left, eases; w.Window.Day() {
 					p.Ends, p.Eases = w.FreesAt, w.FreesAt
 				}
 				if p.Round = b.round(gap, price[pool.Name], share) * time.Duration(keys); p.Round > 0 {
