@@ -88,9 +88,7 @@ func deniedCommands(t *testing.T, writing, reading [][]string, share int) {
 			continue
 		}
 		t.Run(state.name, func(t *testing.T) {
-			top, err := os.MkdirTemp("/tmp", "denied-") //nolint:usetesting // every user may enter it
-			must(t, err)
-			t.Cleanup(func() { _ = os.RemoveAll(top) })
+			top := (&programRig{T: t}).publicDir()
 			dir := filepath.Join(top, "dir")
 			data := filepath.Join(dir, "data")
 			must(t, os.Chmod(top, 0o755), os.Mkdir(dir, 0o755), os.CopyFS(data, os.DirFS(whole)), os.WriteFile(filepath.Join(top, "ids"), []byte("v0000000001\n"), 0o644))

@@ -43,19 +43,17 @@ func checkData(_ context.Context, d *Doctor) Finding {
 func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	uid := d.UID
 	owner := ownfile.Owner(info)
-	known := owner >= 0
+	known, belongs := owner >= 0, dir+" belongs to "+ownfile.UserName(owner)
 	switch {
 	case known && owner != uid && uid != 0:
-		return fail(BadConfig,
-			fmt.Sprintf("%s belongs to %s, this is %s", dir, ownfile.UserName(owner), ownfile.UserName(uid)),
+		return fail(BadConfig, belongs+", this is "+ownfile.UserName(uid),
 			"run this with "+ownfile.Sudo(owner)+", or give another --data")
 	case !writable(dir):
 		return fail(BadConfig, dir+" cannot be written", "mount it for writing, and make its mode 0700")
 	}
 	if foreign := notOwnedBy(owner, dir, store.FileName, d.LedgerFile, sqlitefile.LockPath(d.LedgerFile)); known &&
 		len(foreign) > 0 {
-		return fail(BadConfig,
-			fmt.Sprintf("%s belongs to %s, but not %s", dir, ownfile.UserName(owner), strings.Join(foreign, ", ")),
+		return fail(BadConfig, belongs+", but not "+strings.Join(foreign, ", "),
 			fmt.Sprintf("chown -R --reference=%s %s, as root, and run ingest as one user only", dir, dir))
 	}
 	for _, name := range []string{store.FileName, d.LedgerFile, sqlitefile.LockPath(d.LedgerFile)} {

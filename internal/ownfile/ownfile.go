@@ -3,10 +3,10 @@
 package ownfile
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -241,7 +241,7 @@ func Create(path string) (*Draft, error) {
 	}
 	d := &Draft{root: root, name: filepath.Base(path)}
 	for err = fs.ErrExist; errors.Is(err, fs.ErrExist); {
-		d.temp = fmt.Sprintf(".%s.new-%d", d.name, rand.Uint32())
+		d.temp = "." + d.name + ".new-" + rand.Text()
 		d.File, err = root.OpenFile(d.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	if err != nil {
