@@ -216,7 +216,8 @@ func (r Refusal) String() string {
 	}
 	switch {
 	case !r.ByHand.IsZero():
-		return fmt.Sprintf("%s: closed by hand at %s, until the drain is lifted", r.Pool, r.ByHand.UTC().Format(time.DateTime+"Z"))
+		return fmt.Sprintf("%s: closed by hand at %s, until the drain is lifted", r.Pool,
+			r.ByHand.UTC().Format(time.DateTime+"Z"))
 	case !r.Unknown.IsZero():
 		return fmt.Sprintf("%s: closed because its use is not known, until %s or ingest quota post %[1]s N",
 			r.Pool, r.Unknown.UTC().Format(time.DateTime+"Z"))

@@ -83,7 +83,8 @@ func (s *Ledger) openBreaker(ctx context.Context, err error) {
 // breakerError says why the remote is not asked.
 func (s *Ledger) breakerError() error {
 	b := s.state.Breaker
-	err := fmt.Errorf("%w: not asked again before %s: %s", quota.ErrUnavailable, b.Until.UTC().Format(time.DateTime+"Z"), b.Why)
+	err := fmt.Errorf("%w: not asked again before %s: %s", quota.ErrUnavailable,
+		b.Until.UTC().Format(time.DateTime+"Z"), b.Why)
 	if b.Server != nil {
 		return remembered{err, b.Server}
 	}
