@@ -245,7 +245,8 @@ func (p Price) unfit(t *quota.Tariff, pool string, w quota.Window) (unfit *Unfit
 			}, float64(total) / float64(max(through, 1))
 		}
 	case need+backfill > scheduled:
-		return &UnfitError{fmt.Sprintf(begins+"%s, a backfill may use %s, and the schedule has to stop at %s of %s in window %s",
+		return &UnfitError{fmt.Sprintf(
+			begins+"%s, a backfill may use %s, and the schedule has to stop at %s of %s in window %s",
 			amount.Of(need, pool), n(backfill), n(scheduled), n(w.Limit), w.Name),
 			fmt.Sprintf("fetch less often (%s), fewer pages or regions, or lower ceilings.backfill in the costs",
 				p.longerIntervals(need, scheduled-backfill, scheduled)),
