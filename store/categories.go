@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -9,14 +10,29 @@ import (
 
 // RegionsToName implements fetch.Library. Names last up to six days longer, each region's another time: not all are
 // asked for on one day again.
-func (s *Store) RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error) {
-	return collectView(ctx, s.database, "find the regions whose categories have no names", scanValue[ingest.Region], `
-		SELECT DISTINCT key FROM series
-		WHERE backfill IS NULL AND EXISTS (SELECT 1 FROM slots WHERE series = series.id AND kind = 'chart' AND state = 'done'
-			AND fetched_at < ?)
-		  AND NOT EXISTS (SELECT 1 FROM named WHERE region = key
-			AND named_at >= ? - (unicode(key) + 2 * unicode(substr(key, 2))) % 7 * 86400000)
-		ORDER BY key`, charted.UnixMilli(), stale.UnixMilli())
+func (s *Store) RegionsToName(ctx context.Context, charted, stale time.Time) (regions []ingest.Region, err error) {
+	err = s.view(ctx, "find the regions whose categories have no names", func(tx *txn) error {
+		return each(ctx, tx, func(rows *sql.Rows) error {
+			var region ingest.Region
+			var named time.Time
+			if err := rows.Scan(&region, inMillis(&named)); err != nil {
+				return err
+			}
+			days := 0
+			for i, letter := range region {
+				days += (i + 1) * int(letter)
+			}
+			if named.Before(stale.AddDate(0, 0, -days%7)) {
+				regions = append(regions, region)
+			}
+			return nil
+		}, `
+			SELECT DISTINCT key, named_at FROM series LEFT JOIN named ON region = key
+			WHERE backfill IS NULL AND EXISTS (SELECT 1 FROM slots WHERE series = series.id AND kind = 'chart'
+				AND state = 'done' AND fetched_at < ?)
+			ORDER BY key`, charted.UnixMilli())
+	})
+	return regions, err
 }
 
 // SaveNames implements fetch.Sink.

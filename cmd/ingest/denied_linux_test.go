@@ -35,7 +35,7 @@ var deniedStates = []denied{
 	}, []string{"run this with sudo, or give another directory"}, false},
 	{"a file", func(_ *testing.T, dir, _ string) (string, error) {
 		return filepath.Join(filepath.Dir(dir), "ids"), nil
-	}, []string{"is no directory: give another", "is no directory -> give another"}, false},
+	}, []string{"is a file, not a directory: give another", "is a file, not a directory -> give another"}, false},
 	{"root's files", func(_ *testing.T, _, data string) (string, error) {
 		return data, firstError(os.Chown(filepath.Join(data, "ingest.db"), 0, 0), os.Chown(filepath.Join(data, ledgerFile), 0, 0))
 	}, []string{"check the owner and the mode", "check that it and its directory may be written", "chown -R"}, false},

@@ -162,7 +162,7 @@ func (d *Walk) ledgerDown(ctx context.Context) error {
 
 // search searches for a word of a chart's titles, in two scripts.
 func (d *Walk) search(ctx context.Context) error {
-	d.print("\n5. Searching the fetched videos costs no quota, in any script")
+	d.print("\n5. Searching the fetched videos costs no quota, in any writing system")
 	for _, search := range []struct {
 		region ingest.Region
 		script *unicode.RangeTable

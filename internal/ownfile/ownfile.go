@@ -25,8 +25,8 @@ func (e *Error) Unwrap() error { return fs.ErrPermission }
 func (e *Error) Remedy() (wrong, advice string) { return e.Path + " " + e.Why, e.Cure }
 
 // reach adds the cure to the system's error about a path that it cannot reach: a directory above may not be entered by
-// this user, or is a file.
-func reach(path string, err error) error {
+// this user, or is a file. another is what to give instead.
+func reach(path, another string, err error) error {
 	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
 		return err
 	}
@@ -40,7 +40,7 @@ func reach(path string, err error) error {
 	case seen != nil:
 		return err
 	case !info.IsDir():
-		return &Error{dir, "is no directory", "give another one"}
+		return &Error{dir, "is a file, not a directory", "give another " + another}
 	}
 	uid := Owner(info)
 	return &Error{dir, "belongs to " + UserName(uid) + " and may not be entered by this user",
@@ -94,7 +94,7 @@ func Check(path string) error {
 		return nil
 	}
 	if err != nil {
-		return reach(path, err)
+		return reach(path, "path", err)
 	}
 	return judge(path, info)
 }
@@ -182,7 +182,7 @@ func checkDir(dir string, sticky bool) error {
 	}
 	inside := whole + string(filepath.Separator) + "."
 	if _, err := os.Stat(inside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return reach(inside, err)
+		return reach(inside, "--data directory", err)
 	}
 	var below fs.FileInfo
 	for d := whole; ; d = filepath.Dir(d) {
@@ -190,7 +190,7 @@ func checkDir(dir string, sticky bool) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return reach(d, err)
+			return reach(d, "--data directory", err)
 		case writableByAll(info) && (d == whole && !sticky || info.Mode()&fs.ModeSticky == 0):
 			return &Error{d, "can be written by every user of this machine",
 				fmt.Sprintf("chmod o-w %s, or give another directory than %s", d, dir)}

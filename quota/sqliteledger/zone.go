@@ -47,7 +47,7 @@ func (l *Ledger) KeepZone(ctx context.Context, account string, t *quota.Tariff,
 		return nil, fmt.Errorf("the zone of the provider's day has changed from %s to %s: %w", was, t.Zone, err)
 	}
 	say("ingest: the zone of the provider's day has changed from %s to %s: calls since %s count until %s",
-		was, t.Zone, on.LongDay.Begins.Format(time.RFC3339), on.LongDay.Ends.Format(time.RFC3339))
+		was, t.Zone, on.LongDay.Begins.Format(time.DateTime+"Z"), on.LongDay.Ends.Format(time.DateTime+"Z"))
 	return on, nil
 }
 
