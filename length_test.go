@@ -21,7 +21,7 @@ func TestALengthIsARangeOfDurations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again, err := ingest.ParseLength(l.String()); err != nil || again != l {
-			t.Errorf("%s is written %s, which is read as %+v, %v", text, l, again, err)
+			t.Errorf("%s: String returns %s, and ParseLength reads that as %+v, %v", text, l, again, err)
 		}
 		for _, d := range want.in {
 			if !l.Holds(d) {
@@ -35,11 +35,11 @@ func TestALengthIsARangeOfDurations(t *testing.T) {
 		}
 	}
 	if !(ingest.Length{}).Holds(0) {
-		t.Error("all lengths of a live video: got false, want true")
+		t.Error("the zero Length holds the 0 of a live video: got false, want true")
 	}
 	for _, text := range []string{"", "-", "3m", "short", "-3", "20m-3m", "-0s", "-500ms", "-1m-", "3m-20m-", "1h0.5s-"} {
 		if l, err := ingest.ParseLength(text); err == nil {
-			t.Errorf("%q is read as %+v", text, l)
+			t.Errorf("%q: ParseLength returns %+v, want an error", text, l)
 		}
 	}
 }

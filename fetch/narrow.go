@@ -2,15 +2,15 @@ package fetch
 
 // How many calls one pass may spend on finding the ids that make a call fail.
 const (
-	// narrowBlind is the limit while no part has succeeded: when the whole, its halves and its quarters all fail, no
+	// narrowBlind is the limit while no part has succeeded: 1 whole, 2 halves and 4 quarters. If all of them fail, no
 	// id is to blame.
 	narrowBlind = 7
 	// narrowMost is the limit otherwise: enough for two or three bad ids among 50.
 	narrowMost = 32
 )
 
-// narrowing finds the ids that make a call fail for good: it splits the call into halves, and failing halves again,
-// until one id fails alone. The other ids succeed in their halves.
+// narrowing finds the ids that make a call fail every time: it splits the call into halves, and splits each half that
+// fails, until one id fails alone. The other ids succeed in their halves.
 type narrowing struct {
 	groups [][]string // to ask, the largest first
 	calls  int        // since the first failure
@@ -28,8 +28,8 @@ func (n *narrowing) succeeded() {
 	}
 }
 
-// failed records that the call for ids failed; rejected says that the upstream refused it rather than broke. goesOn is
-// false if no id is to blame, or too many are. giveUp is the one id to blame.
+// failed records that the call for ids failed; rejected says that the upstream refused the call and did not break down.
+// goesOn is false if no id is to blame, or if too many are. giveUp is the id to blame, once one id failed alone.
 func (n *narrowing) failed(ids []string, rejected bool) (giveUp string, goesOn bool) {
 	if n.active() {
 		n.groups = n.groups[1:]

@@ -8,12 +8,12 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// PoolFacts are the facts that Decide needs about one pool of an ask; Lookups asks the ledger for them.
-// Times are in microseconds since 1970.
+// PoolFacts has a ledger's facts about one pool of an ask, for Decide. Lookups returns the questions that Windows
+// answers. Times are in microseconds since 1970.
 type PoolFacts struct {
-	Total   int64         // the sum of all entries ever written, even if forgotten since
-	Entries int64         // at least how many entries were ever written; it never falls
-	Drain   Drain         // the last one, even if it is over
+	Total   int64         // the sum of all entries ever written, including entries that the ledger has forgotten
+	Entries int64         // a lower bound of the number of entries ever written; it never falls
+	Drain   Drain         // the pool's last drain, even if it is over
 	Windows []WindowFacts // in the order of the charge's bounds
 }
 
@@ -21,24 +21,24 @@ type PoolFacts struct {
 type WindowFacts struct {
 	Before int64 // the sum of all entries older than Lookup.Start
 	First  int64 // the time of the first entry above 0 at Lookup.Start or later; 0 if there is none
-	// If the lookup Refuses: Leaves for a sliding window, NextStart for a day.
-	Leaves    int64 // the time of the first entry at which the running sum, including it, reaches Lookup.Needs
+	// If Lookup.Refuses returns true, the ledger adds Leaves (sliding window) or NextStart (day).
+	Leaves    int64 // the time of the entry that first takes the running sum to Lookup.Needs
 	NextStart int64 // the sum of all entries older than Lookup.Next
 }
 
 // Lookup is a question to a ledger's log, for one bound of a charge.
 type Lookup struct {
 	Start int64 // the window counts entries at this time or later
-	Next  int64 // of a day: when the next one starts; 0 for a sliding window
+	Next  int64 // the start of the next day; 0 for a sliding window
 	room  int64 // the amount fits while at most this much is used
 }
 
-// Lookups returns what to ask a ledger's log for a charge at now, in the order of its bounds. a.Check(now) must have
-// passed.
+// Lookups returns the questions to a ledger's log for a charge at now, one for each of the charge's bounds, in their
+// order. a.Check(now) must have passed.
 //
 // A sliding window of length W under grace G counts an entry of time t while now < t + W + G. A day starts G before
-// the provider's midnight, since a call taken then may arrive on either side of it. It lasts until G after the next
-// one, since our clock may be that far ahead.
+// the provider's midnight, since a call taken so close to midnight may arrive before or after it. The day lasts until G
+// after the next midnight, since our clock may be ahead by up to G.
 func (a Ask) Lookups(c Charge, now time.Time) []Lookup {
 	today := a.day(now)
 	out := make([]Lookup, len(c.Bounds))
@@ -61,12 +61,12 @@ func (a Ask) Lookups(c Charge, now time.Time) []Lookup {
 // Refuses reports whether the window has no room for the amount. WindowFacts then needs one more fact.
 func (l Lookup) Refuses(total, before int64) bool { return total-before > l.room }
 
-// Needs returns the running sum whose entries must have left a sliding window before the amount fits.
+// Needs returns the running sum of the entries that must leave a sliding window before the amount fits.
 func (l Lookup) Needs(total int64) int64 { return total - l.room }
 
-// Decide decides for every ledger whether the charges are allowed at now, which a.Advance returned. facts are in
-// the order of the charges. It writes nothing: if Charged is set, the ledger appends it. ErrCorrupt: no log could have
-// these facts.
+// Decide decides whether the charges are allowed at now, the time that a.Advance returned. Every ledger calls it, with
+// facts in the order of the charges. Decide writes nothing: the ledger appends each PoolState.Charged above 0.
+// ErrCorrupt means that no log could have these facts.
 func (a Ask) Decide(clock, now time.Time, facts []PoolFacts) (Decision, error) {
 	d := Decision{Allowed: true, At: now, Who: a.Who, Pools: make([]PoolState, len(a.Charges))}
 	var frees time.Time // when the last refusing window has room
@@ -150,7 +150,7 @@ func decidePool(a Ask, c Charge, now time.Time, facts PoolFacts) (PoolState, *Re
 func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f WindowFacts) (WindowState, time.Time, error) {
 	state := WindowState{Window: b.Window, Ceiling: b.Ceiling, Used: total - f.Before}
 	if f.Before < 0 || state.Used < 0 {
-		return state, time.Time{}, fmt.Errorf("%w: window %s has %d used of a total of %d", ErrCorrupt,
+		return state, time.Time{}, fmt.Errorf("%w: window %s has used %d, but the log has a total of %d", ErrCorrupt,
 			b.Window.Name, state.Used, total)
 	}
 	refuses := l.Refuses(total, f.Before)
@@ -163,7 +163,7 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 			return state, time.Time{}, nil
 		}
 		if f.Leaves <= 0 {
-			return state, time.Time{}, fmt.Errorf("%w: window %s is full, and no entry has to leave it",
+			return state, time.Time{}, fmt.Errorf("%w: window %s is full, but has no entry that makes room by leaving",
 				ErrCorrupt, b.Window.Name)
 		}
 		return state, protocol.Time(f.Leaves).Add(reach), nil
@@ -174,7 +174,7 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 	case !refuses:
 		return state, time.Time{}, nil
 	case f.NextStart < 0 || f.NextStart > total:
-		return state, time.Time{}, fmt.Errorf("%w: window %s begins its next day at %d of %d",
+		return state, time.Time{}, fmt.Errorf("%w: window %s: %d before its next day, but the log has a total of %d",
 			ErrCorrupt, b.Window.Name, f.NextStart, total)
 	case l.Refuses(total, f.NextStart): // takes within the grace count in both days
 		return state, a.turns(today + 2), nil

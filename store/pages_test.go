@@ -86,7 +86,7 @@ func TestSavedPagesOutliveAKill(t *testing.T) {
 				t.Errorf("%d placements, %d were acknowledged", n, acknowledged)
 			}
 			if n := scalar[int](t, db, `SELECT count(*) FROM slots WHERE videos <> (SELECT count(*) FROM placements WHERE slot = slots.id)`); n != 0 {
-				t.Errorf("%d slots count wrongly", n)
+				t.Errorf("%d slots have a wrong count of videos", n)
 			}
 			videos, indexed := scalar[int](t, db, `SELECT count(*) FROM videos`), scalar[int](t, db, `SELECT count(*) FROM video_text_docsize`)
 			if videos != indexed {
@@ -96,8 +96,8 @@ func TestSavedPagesOutliveAKill(t *testing.T) {
 	}
 }
 
-// killAfter runs another process that saves pages of 50, kills it after so many, and returns how many placements it had
-// reported as saved.
+// killAfter runs a process that saves pages of 50 videos, kills it after it has reported that many pages, and returns
+// the number of placements that the process had reported as saved.
 func killAfter(t *testing.T, dir string, pages int) int {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -116,7 +116,7 @@ func killAfter(t *testing.T, dir string, pages int) int {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() { // its words before it died
+	for lines.Scan() { // the process's last lines before it died
 		if strings.HasPrefix(lines.Text(), "saved ") {
 			saved++
 		}

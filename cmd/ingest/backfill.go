@@ -11,22 +11,22 @@ import (
 )
 
 func (a *app) backfillCommand() *cobra.Command {
-	return group("backfill", "Fetch a channel, a search or ids once: priced, resumable",
+	return group("backfill", "Fetch a channel, a search or a list of ids once: priced first, resumable",
 		a.backfillPlanCommand(), a.backfillRunCommand(), a.backfillStatusCommand(), a.backfillCancelCommand(),
 		a.backfillRetryCommand())
 }
 
 func (a *app) backfillCancelCommand() *cobra.Command {
 	return a.changeCommand("cancel ID", "End a backfill; fetched videos stay",
-		"ingest: %s had ended before: there was nothing to cancel",
+		"ingest: %s had already ended: there was nothing to cancel",
 		func(ctx context.Context, s *store.Store, id string) (bool, error) {
 			return s.CancelBackfill(ctx, id, a.clock.Now())
 		})
 }
 
 func (a *app) backfillRetryCommand() *cobra.Command {
-	return a.changeCommand("retry ID", "Make the pieces that failed due again; run fetches them",
-		"ingest: nothing of %s had failed", func(ctx context.Context, s *store.Store, id string) (bool, error) {
+	return a.changeCommand("retry ID", "Make failed pieces due again; ingest backfill run fetches them",
+		"ingest: %s has no piece to retry", func(ctx context.Context, s *store.Store, id string) (bool, error) {
 			n, err := s.RetryBackfill(ctx, id)
 			return n > 0, err
 		})

@@ -16,7 +16,7 @@ import (
 // demoPast is how far back the charts of a new trial go.
 const demoPast = 2 * time.Hour
 
-// demoServe keeps a stand-in and ingest serve up, both on free ports of this machine, until a signal ends them.
+// demoServe runs a stand-in and ingest serve, both on free ports of this machine, until a signal ends them.
 func (a *app) demoServe(ctx context.Context) error {
 	_, stop, err := a.playground(ctx, "")
 	if err != nil {
@@ -33,17 +33,17 @@ func (a *app) demoServe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on this machine: %w", err)
 	}
-	fmt.Fprintf(a.stdout, "The pages: http://%s/\nThe data:  %s, "+
-		"so that  ingest quota --data %s  shows the same\nThe stand-in for YouTube: %s. Ctrl-C ends all of it.\n",
+	fmt.Fprintf(a.stdout, "The pages: http://%s/\nThe data:  %s; "+
+		" ingest quota --data %s  reads the same data\nThe stand-in for YouTube: %s. Ctrl-C ends the trial.\n",
 		l.Addr(), a.cfg.Data, a.cfg.Data, a.cfg.UpstreamURL)
 	err = a.serve(ctx, l)
 	if errors.As(err, new(signalled)) {
-		return nil // as a trial is meant to end
+		return nil // a trial ends with a signal
 	}
 	return err
 }
 
-// fetchPast fetches the charts of the last hours, with a moved clock, so that the trial shows how ranks moved.
+// fetchPast sets the clock back and fetches the charts of the last hours, so that the trial shows changes of rank.
 func (a *app) fetchPast(ctx context.Context) error {
 	a.say("fetching the charts of the last %.0f hours from a fake YouTube", demoPast.Hours())
 	now := time.Now()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// mounting is not possible here for a single process.
+// mounting reports false: only Linux lets the tests mount a file system for a single process.
 func mounting(*testing.T, *exec.Cmd, string) bool { return false }
 
 func quoted(path string) string { return path }

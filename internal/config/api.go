@@ -21,7 +21,7 @@ import (
 
 // API configures the API under /v1/: who may ask, for what, and how often.
 type API struct {
-	httplimit.Config // the clients' limits, without a ledger; Limits nil stands for the default
+	httplimit.Config // the limits of clients, without a ledger; ClientLimits has the default if Limits is nil
 
 	Hosts, Origins []string
 }
@@ -93,7 +93,7 @@ func (f *fieldNames) UnmarshalYAML(decode func(any) error) error {
 	return decode((*[]httplimit.Fields)(f))
 }
 
-// parsePart reads a percentage; 0 if there is none. 0% is below 0, as 0 is the default.
+// parsePart reads a percentage as a part of 1. An empty text gives 0, which stands for the default, and 0% gives -1.
 func parsePart(text string) (float64, error) {
 	if text == "" {
 		return 0, nil
@@ -101,7 +101,7 @@ func parsePart(text string) (float64, error) {
 	number, ok := strings.CutSuffix(text, "%")
 	percent, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil || !(percent >= 0 && percent <= 100) {
-		return 0, fmt.Errorf("%q is not a percentage such as 10%%, up to 100%%", text)
+		return 0, fmt.Errorf("%q is not a percentage: use 0%% to 100%%, such as 10%%", text)
 	}
 	if percent == 0 {
 		return -1, nil
@@ -229,7 +229,7 @@ func parseLimits(y *strictyaml.Document, given map[string]limitFile, at []string
 	return out, nil
 }
 
-// parseWindows returns windows with their limits, sorted by name, or an error with the name of the wrong one.
+// parseWindows returns windows with their limits, sorted by name; or an error, and the name of the window at fault.
 func parseWindows(given map[string]int64) (windows []quota.Window, name string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		w, err := quota.ParseWindow(name)
@@ -260,8 +260,8 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return netip.ParsePrefix(s)
 }
 
-// usualLimit is each client's limit if serve listens beyond this machine and the file sets none: far above any typed
-// value, and below any harm.
+// usualLimit is each client's limit if other machines can reach serve and the config file sets none. A person who types
+// stays far below it, and a client that keeps to it does no harm.
 var usualLimit = []httplimit.Limit{{Quota: 600, Window: time.Minute}}
 
 // ClientLimits returns the limits of each client without a token.
@@ -272,8 +272,8 @@ func (c *Config) ClientLimits() []httplimit.Limit {
 	return c.API.Limits
 }
 
-// HostNames returns the names that serve answers to, besides localhost and addresses: the listed names and those it
-// listens at.
+// HostNames returns the names that serve answers to, besides localhost and IP addresses: the hosts that the config file
+// lists, and the hosts of the addresses that serve listens at.
 func (c *Config) HostNames() []string {
 	names := slices.Clone(c.API.Hosts)
 	for _, address := range []string{c.Listen, c.AdminListen} {

@@ -59,7 +59,8 @@ func (v *video) field(name string, at time.Time) any {
 	return "https://s1.example.com/v/" + v.id + "/x" + height
 }
 
-// counted returns a count at a given time; null for one in withheld videos.
+// counted returns a count at a given time, or null for one in every withheld videos. A count grows by less than scale
+// an hour.
 func (v *video) counted(what string, withheld, scale uint64, at time.Time) any {
 	key := standin.Hash(v.key, standin.HashText(what))
 	if key%withheld == 0 {

@@ -7,15 +7,15 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// RejectedLine is a line left out of a list of ids, safe for a terminal.
+// RejectedLine is a rejected line of a list of ids. Its text is safe for a terminal.
 type RejectedLine struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`
 	Why  string `json:"why"`
 }
 
-// RejectedLines writes the lines that were left out of a list of ids to a file next to it, each with its number and the
-// reason, and shows the first few.
+// RejectedLines writes the rejected lines of a list of ids to a file, each with its number and the reason, and shows
+// the first few.
 type RejectedLines struct {
 	Path  string // "": there is no file
 	Say   func(format string, args ...any)
@@ -40,7 +40,7 @@ func (r *RejectedLines) Add(line int, text, why string) (err error) {
 	}
 	if r.file == nil {
 		if r.file, err = ownfile.Create(r.Path); err != nil {
-			r.Say("ingest: the lines that are left out cannot be listed: %v", err)
+			r.Say("ingest: cannot write the list of the lines left out: %v", err)
 			r.Path = ""
 			return nil
 		}
@@ -61,7 +61,7 @@ func (r *RejectedLines) Close() error {
 	return nil
 }
 
-// Where says how many lines there are, and which file has them.
+// Where says how many lines were rejected, and which file lists them.
 func (r *RejectedLines) Where() string {
 	text := term.Plural(r.count, "line") + " left out"
 	if r.Path != "" {

@@ -18,82 +18,82 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// nearMiss is the share of a ceiling at or below which a purpose counts as nearly stopped.
+// nearMiss is a share of a ceiling: a purpose with no more than this share left is nearly stopped.
 const nearMiss = 0.05
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("ingest_"+name, help, labels, nil)
 }
 
-// The metrics of a scrape. Every figure is read from the ledger and the store at that moment, so that it includes
-// other processes' work. Labels are names of the config and of costs.yaml, purposes and outcomes, so their number is
-// bounded.
+// The metrics of a scrape. Each scrape reads the ledger and the store, so that the figures include the work of other
+// processes; only the figures "since this process began" are this process's own. Labels are names from the config and
+// from costs.yaml, purposes and outcomes, so their number is bounded.
 var (
-	buildInfo = desc("build_info", "1: which program this is.", "version", "goversion")
+	buildInfo = desc("build_info", "Always 1; the labels name the versions.", "version", "goversion")
 	readable  = desc("source_readable",
 		"Whether the ledger and the store could be read for this scrape, 1 or 0.", "source")
 
-	condition = desc("condition", "How bad a part is: 0 good, 1 not known or not begun, "+
-		"2 less than was configured, 3 bad; cause is a cause of the table in docs/faq.md.", "part", "cause")
+	condition = desc("condition", "State of a part: 0 good, 1 unknown or not begun, "+
+		"2 less than was configured, 3 bad; the table in docs/faq.md lists the causes.", "part", "cause")
 
-	usedUnits  = desc("quota_used_units", "Use of a window of a pool, in units of the pool.", "pool", "window")
-	limitUnits = desc("quota_limit_units", "How much of a pool may be used in a window.", "pool", "window")
+	usedUnits  = desc("quota_used_units", "Units of a pool that a window counts as used.", "pool", "window")
+	limitUnits = desc("quota_limit_units", "Units of a pool that may be used in a window.", "pool", "window")
 	freesAt    = desc("quota_window_frees_timestamp_seconds",
 		"When a window next has more room: its oldest entry leaves, or the provider's day turns.", "pool", "window")
 	ceilingUnits = desc("quota_ceiling_units",
-		"How much of a pool a purpose may see used before it must stop.", "pool", "purpose")
-	remainingUnits = desc("quota_remaining_units", "Amount that a purpose may still draw of a pool.", "pool", "purpose")
+		"Used units of a pool at which a purpose must stop.", "pool", "purpose")
+	remainingUnits = desc("quota_remaining_units", "Units of a pool that a purpose may still use.", "pool", "purpose")
 	nearMisses     = desc("quota_near_miss",
-		"1 while at most 5 % of the ceiling of a purpose are left.", "pool", "purpose")
-	spentUnits = desc("quota_spent_units", "Spenders of the longest window's use.", "pool",
+		"1 while a purpose has at most 5 % of its ceiling left.", "pool", "purpose")
+	spentUnits = desc("quota_spent_units", "Units spent within the longest window, by spender.", "pool",
 		"purpose", "method", "client")
 	savedUnits = desc("quota_saved_units",
 		"Cost of the calls that the gateway answered without asking, since the provider's midnight.", "pool")
-	takes = desc("quota_takes", "Admitted takes, as the longest window counts them, "+
-		"and slots of the last 24 hours that quota has stopped, including the waiting ones.", "outcome")
+	takes = desc("quota_takes", "admitted: takes within the longest window; "+
+		"refused: slots of the last 24 hours that quota has stopped or keeps waiting.", "outcome")
 	emergencyUnits = desc("quota_emergency_units",
-		"Calls within the last 24 hours while the ledger could not answer.", "pool")
-	emergencyLeft = desc("quota_emergency_remaining_units", "Amount that the schedule may still "+
-		"draw of a pool while the ledger cannot answer; absent while it can, and where nothing goes on without it.", "pool")
+		"Units spent within the last 24 hours while the ledger could not answer.", "pool")
+	emergencyLeft = desc("quota_emergency_remaining_units", "Units of a pool that the schedule may still use "+
+		"while the ledger cannot answer; absent while the ledger answers, and if no call goes on without the ledger.", "pool")
 	drained    = desc("quota_drained", "1 while the provider's refusal closes a pool.", "pool")
 	driftUnits = desc("quota_drift_units",
-		"Units the provider had counted but this ledger had not, at the last refusal.", "pool")
+		"Units that the provider had counted and the ledger had not, when the provider last refused a call.", "pool")
 	degraded      = desc("quota_degraded", "1 while the ledger cannot answer.")
 	degradedTime  = desc("quota_degraded_seconds_total", "How long the ledger could not answer since this process began.")
 	forecastUnits = desc("quota_forecast_units", "The schedule's greatest need before the provider's day ends.", "pool")
-	forecastFits  = desc("quota_forecast_fits", "1 where that is left, with room for retries.")
+	forecastFits  = desc("quota_forecast_fits", "1 if the quota has room for the schedule and for retries.")
 
 	apiRequests = desc("api_requests_total",
 		"Requests under /v1/ since this process began, by rate-limit outcome.", "outcome")
 	limitWindows = desc("limit_decisions_total",
 		"Decisions of each window of the limits per client since this process began; "+
-			"decision is allowed, refused, or would_refuse where the limit is observed.", "limit", "route", "window", "decision")
+			"decision is allowed, refused, or would_refuse if serve only observes it.", "limit", "route", "window", "decision")
 	limitNear = desc("limit_near_misses_total", "Requests since this process began that left at most 5 % of a window.",
 		"limit", "route", "window")
 	apiRefunds = desc("api_refunds_total",
-		"Charges of clients that were given back, because the answer was an error of ours.")
-	apiShared = desc("api_shared_total", "Requests of clients without an account of their own.")
+		"Charges given back to clients because serve answered with an error of its own.")
+	apiShared = desc("api_shared_total", "Requests of clients that share an account, since there are too many clients.")
 
 	upstreamCalls = desc("upstream_calls_total",
 		"Calls to the upstream since the store was made, by the meaning of the answer.", "method", "verdict")
 	upstreamUp = desc("upstream_up",
-		"1 while the newest call was answered, 0 while the upstream gives no usable answer.")
-	keyRefused      = desc("upstream_key_refused", "1 while the newest call with a verdict on the key had it refused.")
-	upstreamSeconds = desc("upstream_seconds", "How long the upstream took to answer, or not to.", "method")
+		"1 if the upstream answered the newest call, even with a refusal; 0 if it gave no usable answer.")
+	keyRefused      = desc("upstream_key_refused", "1 if the upstream has refused the key and has not accepted it since.")
+	upstreamSeconds = desc("upstream_seconds", "How long calls took until they were answered or failed.", "method")
 
 	slots       = desc("slots", "Slots that were due within the last 24 hours, by outcome.", "job", "outcome")
-	hookWaiting = desc("hook_events_waiting", "Events that a hook is yet to be told.", "hook")
-	hookTries   = desc("hook_failed_tries", "Tries in a row at which a hook failed; 0 while it works.", "hook")
+	hookWaiting = desc("hook_events_waiting", "Events that wait for delivery to a hook.", "hook")
+	hookTries   = desc("hook_failed_tries", "Failed tries of a hook in a row; 0 while the hook works.", "hook")
 	lastBackup  = desc("backup_last_timestamp_seconds", "When ingest backup last made a copy; absent if it never did.")
 	lastSuccess = desc("job_last_success_timestamp_seconds", "When a job last fetched its data.", "job")
-	age         = desc("freshness_age_seconds", "How long ago the newest slot that is done was due.", "job", "region")
-	interval    = desc("freshness_interval_seconds", "How long it is from that slot to the next one.", "job", "region")
+	age         = desc("freshness_age_seconds", "Time since the newest done slot was due.", "job", "region")
+	interval    = desc("freshness_interval_seconds", "Time from the newest done slot to the next slot.", "job", "region")
 	overdue     = desc("freshness_overdue_seconds",
-		"For how long a slot has been due that no run has come to; 0: none.", "job", "region")
-	short = desc("freshness_short", "1 for a chart that comes empty or with less than a third of its usual size; "+
-		"its age is the age of the whole one before.", "job", "region")
+		"How long an overdue slot has waited for a run; 0 if no slot is overdue.", "job", "region")
+	short = desc("freshness_short", "1 if the newest chart is empty or has less than a third of its usual videos; "+
+		"the age is then the age of the last whole chart.", "job", "region")
 	stale = desc("freshness_stale",
-		"1 for what is older than stale_after intervals, or was never done.", "job", "region")
+		"1 if the newest done slot is older than stale_after intervals, or if no slot was ever done.", "job", "region")
 )
 
 // outcomes are all states of a slot.
@@ -247,7 +247,7 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 	refused := 0
 	for _, series := range c.Standing.Series {
 		if series.State == standing.Waiting && series.Ended.State != ingest.Stopped {
-			refused++ // it was not even attempted
+			refused++ // no run has attempted the waiting slot
 		}
 		for _, outcome := range outcomes {
 			count[kind{series.Job, string(outcome)}] = 0 // so that a rate begins at 0, not at the first event
@@ -307,7 +307,7 @@ func (s *Status) encodeMetrics(o overview, w io.Writer, format expfmt.Format, se
 	return nil
 }
 
-// metrics serves Prometheus. A source that cannot be read is shown as a figure, not as an error.
+// metrics answers a scrape of Prometheus. It shows an unreadable source as source_readable 0, not as an error.
 func (s *Status) metrics(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...)
 	var all bytes.Buffer

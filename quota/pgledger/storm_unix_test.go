@@ -21,13 +21,13 @@ func journal(testing.TB) func() sharedledger.Journal {
 	return func() sharedledger.Journal { return j }
 }
 
-// Worlds of losses on a real server, whose clock the test moves: rows that are gone, older ones that are back, and hosts
-// that were idle meanwhile; looks, posts, refunds and drains between.
+// TestStorms plays storms of losses on a real server, whose clock the test moves: rows are gone or older rows are back,
+// and some hosts were idle meanwhile. Between the losses the hosts look, post, refund and drain.
 func TestStorms(t *testing.T) { storms(t, 3) }
 
 func TestLongStorms(t *testing.T) { storms(t, 10) }
 
-// TestSoakStorms has 200 of them where SOAK is set, which takes some ten minutes:
+// TestSoakStorms plays 200 storms if SOAK is set, which takes some ten minutes, and otherwise 2:
 //
 //	SOAK=1 go test -count=1 -timeout 2h ./quota/pgledger -run '^TestSoakStorms$'
 func TestSoakStorms(t *testing.T) {
@@ -50,12 +50,14 @@ func storms(t *testing.T, seeds uint64) {
 	}
 }
 
-// Every copy of a PostgreSQL in docs/hosts.md comes back after each of the hosts has spent; make test plays one case of each copy.
+// TestFaultRestoredCopies restores every copy of a PostgreSQL that docs/hosts.md lists, after one of the spenders of
+// quotatest.Restores has spent. TestLongFaultRestoredCopies takes more spenders for each copy.
 func TestFaultRestoredCopies(t *testing.T) { restoredCopies(t, 1, 1) }
 
 func TestLongFaultRestoredCopies(t *testing.T) { restoredCopies(t, 5, 2) }
 
-// restoredCopies restores copies of rows, and of the files of a whole server, after so many spenders each.
+// restoredCopies restores each copy of rows once for each of rowsEach spenders, and each copy of a whole server's files
+// once for each of filesEach spenders.
 func restoredCopies(t *testing.T, rowsEach, filesEach int) {
 	t.Helper()
 	docs, err := os.ReadFile("../../docs/hosts.md")
@@ -100,7 +102,7 @@ func rowsLosing(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remot
 	}
 }
 
-// copied is a server whose older copies come back, behind a proxy that leads to the primary.
+// copied is a server that its older copies replace. Ledgers reach it through a proxy, which leads to the primary.
 func copied(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, []quotatest.Loss) {
 	t.Helper()
 	primary := faulty.Postgres(t, "wal_level=replica", "max_wal_senders=4")

@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// A claim whose lease is over holds nothing: its run has died.
+// A run whose lease has ended counts as dead: its claim no longer holds the piece.
 func testAPieceOfADeadRunCountsAsDue(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	b := AddBackfill(t, s, Plan("x"), Numbered(4))

@@ -51,7 +51,7 @@ func viewsOf(v ingest.Video) int64 {
 
 func same(have, want string) bool { return have == want }
 
-// orderByViews compares with a scan of all videos.
+// orderByViews compares searches in the order of views with a scan of all videos.
 func (r Recorded) orderByViews(t *testing.T, queries int) {
 	byWord, views := map[string]map[string]bool{}, map[string]int64{}
 	for _, region := range RealRegions {
@@ -106,8 +106,8 @@ func (r Recorded) orderByViews(t *testing.T, queries int) {
 	}
 }
 
-// naturalQueries: the mean percentile of the first ten's views among all that match. 0.5 is as random; the ten most
-// watched have the most that there can be, which is little where few match.
+// naturalQueries measures the mean percentile of the views of the first ten results, among all matching videos. A
+// random order has 0.5. The ten most watched videos have the maximum, which is lower if fewer videos match.
 func (r Recorded) naturalQueries(t *testing.T) {
 	var shares, most, overlaps, queries float64
 	for _, region := range RealRegions {
@@ -136,13 +136,13 @@ func (r Recorded) naturalQueries(t *testing.T) {
 				}
 			}
 			share /= float64(max(len(got.Items), 1))
-			t.Logf("%s %-20s %4d match, views percentile of the first ten %.2f, of the ten most viewed %2.0f",
+			t.Logf("%s %-20s %4d match; the first ten: views percentile %.2f, %2.0f of the ten most viewed",
 				region, query, len(all), share, overlap)
 			shares, overlaps, queries = shares+share, overlaps+overlap, queries+1
 			most += 1 - 4.5/float64(len(all)-1)
 		}
 	}
-	t.Logf("%.0f queries: mean views percentile %.3f of %.3f (want 0.78 of that), of the ten most viewed %.2f (want 4)",
+	t.Logf("%.0f queries: mean views percentile %.3f, best %.3f (want 0.78 of it), %.2f of the ten most viewed (want 4)",
 		queries, shares/queries, most/queries, overlaps/queries)
 	if queries == 0 || shares < 0.78*most || overlaps/queries < 4 {
 		t.Errorf("%.0f queries: got %.3f of the best views percentile and %.2f of the ten most viewed, want 0.78 and 4",

@@ -17,12 +17,12 @@ func TestSpellWritesNamesAsPeopleTypeThem(t *testing.T) {
 			t.Errorf("%q -> %q, want %q", name, got, want)
 		}
 		if s := spell(name); utf8.RuneCountInString(s) != utf8.RuneCountInString(name) {
-			t.Errorf("%q has %d runes when spelt, %q", name, utf8.RuneCountInString(s), s)
+			t.Errorf("the spelling of %q has %d runes: %q", name, utf8.RuneCountInString(s), s)
 		}
 	}
 }
 
-// The matching text is the marked text, signs and all.
+// Highlight marks the text that matches, including the signs within it.
 func TestHighlightMarksASpeltName(t *testing.T) {
 	for _, tt := range []struct{ query, title, want string }{
 		{"usa", "Made in U.S.A. today", "U.S.A"},
