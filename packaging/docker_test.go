@@ -44,9 +44,9 @@ func TestImageBuildsAndRuns(t *testing.T) {
 }
 
 // TestTheImagesBinaryKnowsItsVersion: the program as the Dockerfile builds it, with the argument that its head names. It
-// stays below 37 MB.
+// stays below 37.2 MB: files are made through os.Root, which links 37 kB of package os.
 func TestTheImagesBinaryKnowsItsVersion(t *testing.T) {
-	const most = 37_000_000
+	const most = 37_200_000
 	dockerfile := read(t, "../Dockerfile")
 	if !strings.Contains(dockerfile, "--build-arg VERSION=") || !strings.Contains(dockerfile, "\nARG VERSION=dev\nRUN ") {
 		t.Fatalf("no argument VERSION reaches the build:\n%s", dockerfile)
