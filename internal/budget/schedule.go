@@ -228,7 +228,8 @@ func (p Price) Fits(t *quota.Tariff) error {
 	return worst
 }
 
-// unfit returns how many times over a window's amount for the schedule a day costs, and what helps; nil if it fits.
+// unfit returns the error of a window that does not pay for a day, and the day's cost as a multiple of the window's
+// amount for the schedule; nil if the day fits.
 func (p Price) unfit(t *quota.Tariff, pool string, w quota.Window) (unfit *UnfitError, over float64) {
 	total := p.Total[pool]
 	need, scheduled := inWindow(total, w), t.Ceilings[quota.Scheduled].Of(w.Limit)
