@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) backfillCommand() *cobra.Command {
-	return group("backfill", "Fetch a channel, a search or a list of ids once: priced first, resumable",
+	return group("backfill", "Fetch a channel, a search or listed ids once: priced, resumable",
 		a.backfillPlanCommand(), a.backfillRunCommand(), a.backfillStatusCommand(), a.backfillCancelCommand(),
 		a.backfillRetryCommand())
 }
