@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -257,7 +258,7 @@ func TestADeadRunsPaidCallsAreCounted(t *testing.T) {
 	sink := &deadSink{Sink: d.store}
 	d.run.Sink, d.run.Slots = sink, deadSlots{d.run.Slots, sink}
 	d.archive.before = func(string) error {
-		sink.dead = true
+		sink.dead.Store(true)
 		cancel()
 		return nil
 	}
@@ -280,11 +281,11 @@ func TestADeadRunsPaidCallsAreCounted(t *testing.T) {
 // deadSink writes nothing any more once it is dead.
 type deadSink struct {
 	fetch.Sink
-	dead bool
+	dead atomic.Bool
 }
 
 func (s *deadSink) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (ingest.Slot, ingest.Absences, error) {
-	if s.dead {
+	if s.dead.Load() {
 		return slot, ingest.Absences{}, context.Canceled
 	}
 	return s.Sink.SaveFound(ctx, slot, asked, page)
@@ -296,7 +297,7 @@ type deadSlots struct {
 }
 
 func (s deadSlots) Finish(ctx context.Context, slot ingest.Slot) error {
-	if s.sink.dead {
+	if s.sink.dead.Load() {
 		return context.Canceled
 	}
 	return s.Slots.Finish(ctx, slot)

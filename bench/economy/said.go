@@ -79,9 +79,12 @@ func (t tally) String() (text string) {
 	return text
 }
 
+// tolerance is how far a true prediction may be from what came, at least.
+const tolerance = 15 * time.Minute
+
 // near reports whether a prediction is within 10 %, or 15 minutes, of the fact.
 func near(said, came time.Duration) bool {
-	return (max(said, 0) - came).Abs() <= max(15*time.Minute, came/10)
+	return (max(said, 0) - came).Abs() <= max(tolerance, came/10)
 }
 
 // standingStore is the store as standing.Facts.ReadStore asks for it.
@@ -221,7 +224,7 @@ func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
 // judgeHeadline compares the sentence about the quota with the facts. count compares a time with its fact, is records
 // whether the rest came true.
 func (rec *recorder) judgeHeadline(s saying, charts []time.Time, count func(mouth string, said, came time.Time), is func(string, bool)) {
-	f, turn := s.forecast, s.every/time.Duration(len(rec.world.regions))+15*time.Minute
+	f, turn := s.forecast, s.every/time.Duration(len(rec.world.regions))
 	came, _ := after(charts, s.at)
 	switch stop, stops := rec.nextStop(s.at, charts, turn); {
 	case s.doubted:
@@ -257,7 +260,8 @@ func (rec *recorder) hole(s saying, charts []time.Time) bool {
 	return i == 0 || i == len(charts) || charts[i].Sub(charts[i-1]) > 2*s.every/time.Duration(len(rec.world.regions))+15*time.Minute
 }
 
-// nextStop returns when quota next stopped a run, and no chart came for a turn afterwards.
+// nextStop returns when quota next stopped a run, and no chart came for a turn afterwards, nor in the first run after
+// that. A stop is not judged if the simulation ends before.
 func (rec *recorder) nextStop(at time.Time, charts []time.Time, turn time.Duration) (time.Time, bool) {
 	stops := slices.Clone(rec.stops)
 	for _, s := range rec.sayings {
@@ -267,7 +271,11 @@ func (rec *recorder) nextStop(at time.Time, charts []time.Time, turn time.Durati
 	}
 	slices.SortFunc(stops, time.Time.Compare)
 	for _, stop := range stops {
-		if came, ok := after(charts, stop); stop.After(at) && (!ok || came.Sub(stop) > turn) {
+		came, ok := after(charts, stop)
+		if !ok {
+			came = rec.to
+		}
+		if stop.After(at) && came.After(rec.nextRun(stop.Add(turn)).Add(tolerance)) {
 			return stop, true
 		}
 	}
