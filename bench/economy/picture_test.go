@@ -22,7 +22,7 @@ func TestTheCaptionHasThePicturesFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	written, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(written), "chart about 12.3 h old") || !strings.Contains(string(written), "manages 34.5 h:") ||
+	if err != nil || !strings.Contains(string(written), "charts are 12.3 h old") || !strings.Contains(string(written), "script's are 34.5 h old") ||
 		!strings.Contains(string(written), "are up to 67 h old each day, ingest's stay near 12.3") {
 		t.Errorf("%v: %s", err, captioned.Find(written))
 	}
