@@ -30,7 +30,7 @@ const unknown = { codes: [404, 503], texts: [/There is nothing here|No chart of 
 
 async function chart(w) {
   const doc = await w.document("chart", "US", "--compare", "6h") ?? await w.document("chart", "US", "--compare", "30m") ?? await w.document("chart", "US");
-  if (!doc) return unknown;
+  if (!doc) return { ...unknown, codes: [200, 503] }; // 200: before the first fetch the page says how to make one
   const texts = ["Most popular in the United States", ...regions];
   for (const [change, word] of Object.entries({ new: "new", risen: "rose", fallen: "fell", gone: "left" })) {
     if (doc.changes?.[change] > 0) texts.push(`${doc.changes[change]} ${word}`);
