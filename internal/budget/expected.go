@@ -97,9 +97,8 @@ func rests(days []OthersDay, begins time.Time) bool {
 // level returns how much of a day's limit the provider is expected to leave to the ledger: the amount that it last
 // gave before it refused, and an eighth more after each day without a refusal on which more was tried. If the ledger
 // counted more on a later day, others took less, and half of their takes then are expected, or none if the refusal was
-// the only one. If others keep to their
-// weekdays, their takes on the same weekday a week ago are expected. by is the refusal that less than the limit rests
-// on.
+// the only one. If others keep to their weekdays, their takes on the same weekday a week ago are expected. by is the
+// refusal that less than the limit rests on.
 func level(days []OthersDay, today time.Time, limit int64) (left int64, by *OthersDay) {
 	left, proven := limit, limit
 	once := single(days)
@@ -142,9 +141,9 @@ func single(days []OthersDay) bool {
 }
 
 // sureUntil returns the hour of the day when the provider may refuse although its level is planned for: the hour of the
-// refusal that the plan rests on, unless that ended a day's last slots and no more is tried in them now, or of
-// yesterday's that was lifted. Our charts may
-// have taken more by then than others leave today. Zero: there is none.
+// refusal that the plan rests on, unless that ended a day's last slots and no more is tried in them now, or the hour of
+// yesterday's refusal that was lifted. Our charts may have taken more by then than others leave today. Zero: there is
+// none.
 func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.Time) {
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
