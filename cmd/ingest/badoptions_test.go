@@ -69,6 +69,7 @@ var badOptions = map[string]string{
 	"api origins":       "api: {origins: [www.example.com]}",
 	"api limits":        "api: {limits: {day: 5}}",
 	"api outer":         "api: {outer: {1m: 0}}",
+	"api address":       "api: {address: {1m: 0}}",
 	"api plans":         "api: {plans: {starter: {soon: 1}}}",
 	"api tokens":        "api: {tokens: 5}",
 	"api tokens client": "api: {tokens: [{client: a b, sha256: " + aSum + "}]}",

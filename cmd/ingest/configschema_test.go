@@ -25,7 +25,7 @@ var goodConfigs = []string{
 	"jobs: [{name: a, kind: chart, every: 30m}]", `jobs: [{name: a, kind: chart, cron: "0 * * * *"}]`, `jobs: [{name: a, kind: chart, cron: "@hourly"}]`, "jobs: [{name: a, kind: chart, every: 30m, regions: [US, gb]}]",
 	`jobs: [{name: a, kind: chart, every: 30m, category: "10"}]`, "jobs: [{name: a, kind: chart, every: 30m, category: 10}]", "jobs: [{name: a, kind: search, every: 24h, query: cup, pages: 2}]",
 	"jobs: [{name: r, kind: refresh, every: 24h}]", "jobs: [{name: a, kind: chart, every: 1h30m, pages: 1}]",
-	"api: {hosts: [example.com]}", "api: {origins: [\"https://www.example.com\"]}", "api: {limits: {1m: 60, 1h: 1000}}", "api: {outer: {1m: 60}}",
+	"api: {hosts: [example.com]}", "api: {origins: [\"https://www.example.com\"]}", "api: {limits: {1m: 60, 1h: 1000}}", "api: {outer: {1m: 60}}", "api: {address: {1m: 600, 1h: {limit: 6000, observe: true}}}",
 	"api: {plans: {free: {1m: 5}}, tokens: [{client: a, plan: free, sha256: " + aSum + "}]}", "api: {tokens: [{client: a, sha256: " + aSum + "}]}", "api: {limits: {1m: 60}, proxies: [10.0.0.0/8], forwarding: X-Forwarded-For}",
 	"api: {allow: [192.0.2.0/24], deny: [\"2001:db8::/32\"]}", "api: {deny: [192.0.2.7]}", "api: {observe: true, successes_only: true}", "api: {limits: {1m: 60, 1h: {limit: 1000, observe: true}}, log_clients: plain}", "hosts: 2.0", "api: {}",
 	"gateway: {listen: 127.0.0.1:8090}", "gateway: {cache: {videos.list: 5m}}", "gateway: {}", "clients: {a: {token_sha256: " + aSum + "}}", "clients: {a: {token_sha256: " + aSum + ", limits: {units: {24h: 5}}}}", "clients: {}",
@@ -34,7 +34,7 @@ var goodConfigs = []string{
 
 // moreBadConfigs are refused, besides badOptions.
 var moreBadConfigs = []string{
-	"api: {routes: [{name: a, match: GET /x, cost: 0}]}", "api: {routes: [{name: a, match: x}]}", "api: {limits: {1500ms: 5}}", "jobs:", "jobs: # none\nstale_after: 3", "upstream_url: http://127.0.0.1/?x=1", "upstream_url: https://example.com/?x=1",
+	"api: {routes: [{name: a, match: GET /x, cost: 0}]}", "api: {routes: [{name: a, match: x}]}", "api: {limits: {1500ms: 5}}", "api: {address: {1500ms: 5}}", "jobs:", "jobs: # none\nstale_after: 3", "upstream_url: http://127.0.0.1/?x=1", "upstream_url: https://example.com/?x=1",
 	"gateway: {cache: {videos.list: 0s}}", "clients: {a: {token_sha256: " + aSum + ", limits: {units: {1w: 5}}}}", "backups: ['']",
 	"acount: default", "listen: localhost:http", "base_path: /", "access_log: all", "api: {origins: [\"*\"]}", "api: {headers: legacy}", "hosts: many", "concurrency: 0", "concurrency: four", "listen: 8080", "listen: localhost", "data: [a]",
 	"jobs: {a: b}", "jobs: [{name: a, kind: chart}]", `jobs: [{name: a, kind: chart, every: 30m, cron: "0 * * * *"}]`, "jobs: [{kind: chart, every: 30m}]", "jobs: [{name: a, every: 30m}]",

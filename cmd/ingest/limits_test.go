@@ -53,18 +53,24 @@ func (d *served) askedLimits(question string) int {
 func TestServesOnOneRedisAdmitOneLimit(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	redis := faulty.Redis(t)
-	configured(t, "jobs: [{name: chart, kind: chart, every: 720h}]\napi: {limits: {1h: 60}, plans: {starter: {1h: 300}}, callers: [127.0.0.1]}\n")
+	configured(t, "jobs: [{name: chart, kind: chart, every: 720h}]\napi: {limits: {1h: 60}, plans: {starter: {1h: 300}}, address: {1h: 90}, callers: [127.0.0.1]}\n")
 	ledger := "redis://" + redis.Addr() + "/0"
 	both := []*served{startServe(t, "--ledger", ledger), startServe(t, "--ledger", ledger)}
-	for question, limit := range map[string]int{`{"client": "free"}`: 60, `{"client": "paying", "plan": "starter"}`: 300} {
+	for _, c := range []struct {
+		question string
+		limit    int
+	}{
+		{`{"client": "free"}`, 60}, {`{"client": "paying", "plan": "starter"}`, 300},
+		{`{"client": "ann", "address": "192.0.2.1"}`, 60}, {`{"client": "bob", "plan": "starter", "address": "192.0.2.1"}`, 30}, // of one address
+	} {
 		admitted := 0
-		for i := range limit + 40 {
-			if both[i%2].askedLimits(question) == http.StatusOK {
+		for i := range c.limit + 40 {
+			if both[i%2].askedLimits(c.question) == http.StatusOK {
 				admitted++
 			}
 		}
-		if admitted != limit {
-			t.Errorf("%s: %d admitted, limit %d", question, admitted, limit)
+		if admitted != c.limit {
+			t.Errorf("%s: %d admitted, limit %d", c.question, admitted, c.limit)
 		}
 	}
 	for _, c := range []struct{ language, interpreter, file string }{{"python", "python3", "ask.py"}, {"js", "node", "ask.mjs"}, {"php", "php", "ask.php"}} {

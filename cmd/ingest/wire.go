@@ -326,7 +326,7 @@ func newAPI(c *config.Config, remote quota.Ledger) (*web.API, error) {
 	if err != nil {
 		return nil, config.Invalid(fmt.Errorf("%s: api: %w", c.File, err))
 	}
-	if len(l.Limits)+len(l.Outer)+len(l.Tokens)+len(l.Deny)+len(l.Routes)+len(l.Callers) > 0 {
+	if len(l.Limits)+len(l.Outer)+len(l.Addresses)+len(l.Tokens)+len(l.Deny)+len(l.Routes)+len(l.Callers) > 0 {
 		api.Limiter = limiter
 	}
 	return api, nil

@@ -32,6 +32,7 @@ type apiFile struct {
 	Origins       []string                        `yaml:"origins"`
 	Limits        map[string]limitFile            `yaml:"limits"`
 	Outer         map[string]limitFile            `yaml:"outer"`
+	Address       map[string]limitFile            `yaml:"address"`
 	Plans         map[string]map[string]limitFile `yaml:"plans"`
 	Tokens        []tokenFile                     `yaml:"tokens"`
 	Proxies       []string                        `yaml:"proxies"`
@@ -142,16 +143,8 @@ func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 			return a, y.Errorf(at("hosts", strconv.Itoa(i)), "host %q: use a name such as api.example.com", host)
 		}
 	}
-	if a.Limits, err = parseLimits(y, f.Limits, at("limits")); err != nil {
+	if err := f.limits(&a, y); err != nil {
 		return a, err
-	}
-	if a.Outer, err = parseLimits(y, f.Outer, at("outer")); err != nil {
-		return a, err
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.Plans)) {
-		if a.Plans[name], err = parseLimits(y, f.Plans[name], at("plans", name)); err != nil {
-			return a, err
-		}
 	}
 	if err := f.addresses(&a, y); err != nil {
 		return a, err
@@ -183,6 +176,25 @@ func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 		a.Tokens = append(a.Tokens, httplimit.Token{Client: t.Client, Plan: t.Plan, SHA256: sum, Caller: t.Caller})
 	}
 	return a, nil
+}
+
+// limits reads the limits of clients, of addresses and of all together.
+func (f apiFile) limits(a *API, y *strictyaml.Document) (err error) {
+	for _, p := range []struct {
+		field string
+		given map[string]limitFile
+		into  *[]httplimit.Limit
+	}{{"limits", f.Limits, &a.Limits}, {"outer", f.Outer, &a.Outer}, {"address", f.Address, &a.Addresses}} {
+		if *p.into, err = parseLimits(y, p.given, []string{"api", p.field}); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Plans)) {
+		if a.Plans[name], err = parseLimits(y, f.Plans[name], []string{"api", "plans", name}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addresses reads the lists of addresses.

@@ -82,9 +82,10 @@ type Identity struct {
 type asked struct {
 	Identity
 
-	Also  []Identity `json:"also"`  // charged with it, all or none
-	Cost  *int64     `json:"cost"`  // nil: the route's; 0: only look
-	Route string     `json:"route"` // the name of one of Config.Routes; "": none of them
+	Address string     `json:"address"` // the client's, charged with it by Config.Addresses; "" is not known
+	Also    []Identity `json:"also"`    // charged with it, all or none
+	Cost    *int64     `json:"cost"`    // nil: the route's; 0: only look
+	Route   string     `json:"route"`   // the name of one of Config.Routes; "": none of them
 }
 
 // Answer is the body that Ask sends to an admitted request.
@@ -109,7 +110,7 @@ const (
 	maxAlso  = 4
 )
 
-// Ask answers a program in any language that POSTs {"client", "plan", "also", "cost", "route"}, by the limits of
+// Ask answers a program in any language that POSTs {"client", "plan", "address", "also", "cost", "route"}, by the limits of
 // Config: 200 with an Answer, or 429 or 503 with Retry-After and a problem document. Idempotency-Key lets it ask again
 // after a lost answer: under the same key a client is charged once in its longest window.
 func (l *Limiter) Ask() http.Handler {
@@ -170,6 +171,13 @@ func (l *Limiter) read(w http.ResponseWriter, r *http.Request) (req request, err
 		}
 		clients = append(clients, c)
 	}
+	if q.Address != "" {
+		addr := parseHop(q.Address)
+		if !addr.IsValid() {
+			return req, fmt.Errorf("address %q: use one such as 192.0.2.1", q.Address)
+		}
+		clients = l.under(addr, clients...)
+	}
 	req, unfit := l.request(q.Route, cost, key, clients...)
 	if unfit != "" {
 		return req, fmt.Errorf("a cost of %d is above the limit %s: it can never be admitted", req.cost, unfit)
@@ -193,7 +201,7 @@ func (l *Limiter) identified(who Identity) (client, error) {
 	}
 	c := l.named(who.Client, plan)
 	if addr, err := netip.ParseAddr(who.Client); err == nil {
-		c.account = l.account(addr.Unmap().WithZone(""))
+		c.account, c.plan = l.account(addr.Unmap().WithZone("")), c.plan.atAddress
 	}
 	return c, nil
 }

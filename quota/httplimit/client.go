@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,18 +49,30 @@ func (l *Limiter) checkTokens() error {
 	return nil
 }
 
-// client returns who sent r. For an unknown token it returns the client of the address, and authorized is false.
-func (l *Limiter) client(r *http.Request, addr netip.Addr) (c client, authorized bool) {
+// clients returns who is charged for r. For an unknown token it is the address, and authorized is false.
+func (l *Limiter) clients(r *http.Request, addr netip.Addr) (all []client, authorized bool) {
 	authorized = true
 	if len(l.Tokens) > 0 {
 		if token, ok := bearer(r.Header.Get("Authorization")); ok {
 			if t := l.token(token); t != nil {
-				return l.named(t.Client, t.Plan), true
+				return l.under(addr, l.named(t.Client, t.Plan)), true
 			}
 			authorized = false
 		}
 	}
-	return client{l.account(addr), l.anonymous}, authorized
+	return []client{{l.account(addr), l.anonymous.atAddress}}, authorized
+}
+
+// under adds the address that the clients use, if addresses have limits, and it is none of the clients itself.
+func (l *Limiter) under(addr netip.Addr, clients ...client) []client {
+	if len(l.Addresses) == 0 {
+		return clients
+	}
+	at := client{l.account(addr), l.capped}
+	if slices.ContainsFunc(clients, func(c client) bool { return c.account == at.account }) {
+		return clients
+	}
+	return append(clients, at)
 }
 
 // bearer returns the token in a field such as Authorization.

@@ -62,7 +62,7 @@ func (l *Limiter) decide(ctx context.Context, r request) (v verdict) {
 		r.parts = append(r.parts, l.onceOnly(r))
 	}
 	counter := &l.stats.Allowed
-	for _, p := range r.parts {
+	for i, p := range r.parts {
 		c, err := l.take(ctx, p)
 		d := c.decision
 		switch {
@@ -81,7 +81,7 @@ func (l *Limiter) decide(ctx context.Context, r request) (v verdict) {
 			l.count(&l.stats.Refused)
 			l.refund(ctx, v.taken)
 			l.denied(ctx, r, p, d, false)
-			return refused(p, d)
+			return refused(l.lastToAdmit(ctx, p, d, r.parts[i+1:]))
 		case d.Degraded:
 			counter, v.degraded = &l.stats.FailedOpen, true
 		case p.account == r.client:
@@ -104,6 +104,25 @@ func (l *Limiter) decide(ctx context.Context, r request) (v verdict) {
 	}
 	l.count(counter)
 	return v
+}
+
+// lastToAdmit returns the refused part, or the one of the others that will refuse for longer, so that Retry-After is
+// true of the whole request. Nothing is charged.
+func (l *Limiter) lastToAdmit(ctx context.Context, p part, d quota.Decision, others []part) (part, quota.Decision) {
+	for _, other := range others {
+		if other.once || other.account == l.all || d.Degraded {
+			continue
+		}
+		ask := other.ask()
+		ask.Peek = true
+		bounded, cancel := l.bounded(ctx)
+		look, err := l.Ledger.Take(bounded, ask)
+		cancel()
+		if err == nil && !look.Allowed && look.RetryAfter > d.RetryAfter {
+			p, d = other, look
+		}
+	}
+	return p, d
 }
 
 // observe charges the observed limits with an admitted request, all or none, and returns its count.

@@ -11,7 +11,7 @@ import (
 // WindowStats counts the requests since the start that one window of a limit has decided or, if the limit is only
 // observed, would have decided.
 type WindowStats struct {
-	Limit    string `json:"limit"` // as in a config: "limits", "plans.NAME" or "outer"
+	Limit    string `json:"limit"` // as in a config: "limits", "plans.NAME", "address" or "outer"
 	Route    string `json:"route"` // "": every other request
 	Window   string `json:"window"`
 	Observed bool   `json:"observed"`

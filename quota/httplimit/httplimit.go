@@ -41,7 +41,10 @@ type Config struct {
 	Plans  map[string][]Limit // by name, for tokens
 	Tokens []Token
 	Outer  []Limit // of all clients together; none: no such limit
-	Routes []Route // with a cost above 1 or with their own limits for each client
+	// Addresses limits each address above all plans: the requests without a token and of all tokens together. Their names
+	// begin with address-. A token's requests are then entries of their own, as with SuccessesOnly.
+	Addresses []Limit
+	Routes    []Route // with a cost above 1 or with their own limits for each client
 
 	// Failure bounds the spends of requests while the ledger cannot answer, counted in the memory of this process.
 	Failure Failure
@@ -106,6 +109,7 @@ type Limiter struct {
 	anonymous *plan
 	plans     map[string]*plan
 	outer     *plan // of every request
+	capped    *plan // of an address beside the plan of a token
 	routes    *http.ServeMux
 	names     map[string]string // of routes, by pattern
 	costs     map[string]int64  // by the name of the route

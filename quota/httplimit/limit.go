@@ -21,8 +21,8 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 		next.ServeHTTP(w, r)
 		return
 	}
-	c, authorized := l.client(r, addr)
-	asked, _ := l.request(l.route(r), -1, "", c)
+	clients, authorized := l.clients(r, addr)
+	asked, _ := l.request(l.route(r), -1, "", clients...)
 	v := l.decide(r.Context(), asked)
 	if !l.write(w, v) {
 		return

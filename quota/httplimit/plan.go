@@ -19,7 +19,10 @@ const steps = 60
 
 // plan holds the questions for a client's requests by route; "" is every other request. Observed limits are in
 // questions of their own, in pools of their own, so that they are charged as if they were enforced.
-type plan struct{ enforced, observed map[string]*question }
+type plan struct {
+	enforced, observed map[string]*question
+	atAddress          *plan // with Config.Addresses, of a client that is an address
+}
 
 // question is a request to the ledger, without the account.
 type question struct {
@@ -33,6 +36,9 @@ type question struct {
 func (l *Limiter) compile() (err error) {
 	if err = l.addRoutes(); err != nil {
 		return err
+	}
+	if l.capped, err = l.newQuestions("address", l.Addresses, l.Routes...); err != nil {
+		return fmt.Errorf("httplimit: address: %w", err)
 	}
 	if l.anonymous, err = l.newPlan("", l.Limits); err != nil {
 		return err
@@ -95,17 +101,46 @@ func (l *Limiter) newPlan(name string, limits []Limit) (*plan, error) {
 		label = "plans." + name
 	}
 	p, err := l.newQuestions(label, limits, l.Routes...)
+	if err == nil {
+		p.atAddress, err = p.with(l.capped)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: plan %q, %w", name, err)
 	}
 	return p, nil
 }
 
+// with returns the plan with a second plan's charges in the same questions.
+func (p *plan) with(second *plan) (*plan, error) {
+	both := &plan{enforced: maps.Clone(p.enforced), observed: maps.Clone(p.observed)}
+	for _, from := range []struct{ into, more map[string]*question }{
+		{both.enforced, second.enforced}, {both.observed, second.observed},
+	} {
+		for route, more := range from.more {
+			q := from.into[route]
+			if q == nil {
+				from.into[route] = more
+				continue
+			}
+			for _, c := range more.charges {
+				for _, b := range c.Bounds {
+					if q.has(b.Window.Name) {
+						return nil, fmt.Errorf("two limits are named %q", b.Window.Name)
+					}
+				}
+			}
+			from.into[route] = &question{slices.Concat(q.charges, more.charges), slices.Concat(q.windows, more.windows),
+				max(q.horizon, more.horizon), min(q.precision, more.precision)}
+		}
+	}
+	return both, nil
+}
+
 func (l *Limiter) newQuestions(label string, limits []Limit, routes ...Route) (*plan, error) {
-	p := &plan{map[string]*question{}, map[string]*question{}}
+	p := &plan{enforced: map[string]*question{}, observed: map[string]*question{}}
 	for _, route := range append([]Route{{Cost: 1}}, routes...) {
 		for i, questions := range []map[string]*question{p.enforced, p.observed} {
-			q, err := l.newQuestion(i == 1, limits, route)
+			q, err := l.newQuestion(i == 1, label, limits, route)
 			if err != nil {
 				return nil, fmt.Errorf("route %q: %w", route.Name, err)
 			}
@@ -120,16 +155,19 @@ func (l *Limiter) newQuestions(label string, limits []Limit, routes ...Route) (*
 
 // newQuestion returns a route's request to the ledger under these limits, the observed or the enforced; nil if nothing
 // is limited.
-func (l *Limiter) newQuestion(observed bool, limits []Limit, route Route) (*question, error) {
+func (l *Limiter) newQuestion(observed bool, label string, limits []Limit, route Route) (*question, error) {
 	of := func(all []Limit) []Limit {
 		return slices.DeleteFunc(slices.Clone(all),
 			func(limit Limit) bool { return (limit.Observe || l.Observe) != observed })
 	}
-	q, pool := &question{}, ""
+	q, pool, requests, prefix := &question{}, "", "requests", ""
 	if observed {
 		pool = "observed-"
 	}
-	if err := q.add(pool+"requests", "", of(limits), route.Cost); err != nil {
+	if label == "address" { // in the account of an address beside its other limits
+		requests, prefix, route.Limits = "address", "address-", nil
+	}
+	if err := q.add(pool+requests, prefix, of(limits), route.Cost); err != nil {
 		return nil, err
 	}
 	if err := q.add(pool+"route-"+route.Name, route.Name+"-", of(route.Limits), route.Cost); err != nil {
@@ -160,10 +198,8 @@ func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
 		case quota.CheckAccount(name) != nil:
 			return fmt.Errorf("limit %q: use letters, digits, '.', '-' and '_'", name)
 		}
-		for _, other := range append(q.charges, c) {
-			if slices.ContainsFunc(other.Bounds, func(b quota.Bound) bool { return b.Window.Name == name }) {
-				return fmt.Errorf("two limits are named %q", name)
-			}
+		if (&question{charges: append(q.charges, c)}).has(name) {
+			return fmt.Errorf("two limits are named %q", name)
 		}
 		c.Bounds = append(c.Bounds, quota.Bound{Window: quota.Window{Name: name, Length: w, Limit: limit.Quota},
 			Ceiling: limit.Quota})
@@ -174,6 +210,13 @@ func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
 	}
 	q.charges = append(q.charges, c)
 	return nil
+}
+
+// has reports whether one of the question's windows has a name.
+func (q *question) has(name string) bool {
+	return slices.ContainsFunc(q.charges, func(c quota.Charge) bool {
+		return slices.ContainsFunc(c.Bounds, func(b quota.Bound) bool { return b.Window.Name == name })
+	})
 }
 
 // costing returns the question for a cost, and the name of a limit below it, "" if there is none. An exact one is
