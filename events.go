@@ -30,12 +30,12 @@ const (
 // Event is a change, for hooks. The store writes it in the transaction of the change.
 type Event struct {
 	ID   int64  // in the order of the changes
-	Key  string // the same each time that the event is told, and no other event's
+	Key  string // the same for each delivery of the event, and different for each event
 	Name EventName
 	At   time.Time
 	Data json.RawMessage
 
-	Tries int // times that a hook failed to be told it
+	Tries int // deliveries to the hook that failed
 }
 
 // RoseBy is by how many places a video must have risen to be in ChartChange.Rose.
@@ -86,25 +86,25 @@ type EndedBackfill struct {
 
 // Situation is a state that lasts. Hooks receive an event when it begins and, if Ended names one, when it ends.
 type Situation struct {
-	Key         string    // tells it from others
+	Key         string    // unique among situations
 	Begun       EventName //
-	Ended       EventName // "": its end is not told
+	Ended       EventName // "": its end has no event
 	Data, After any       // of the two events
 }
 
-// HookState is how far a hook was told.
+// HookState is the progress of the deliveries to a hook.
 type HookState struct {
 	On      []EventName `json:"on"`
 	Cursor  int64       `json:"cursor"` // the newest event that it received
 	Owner   string      `json:"owner,omitempty"`
-	Lease   time.Time   `json:"lease,omitzero"` // until then no other process tells it
+	Lease   time.Time   `json:"lease,omitzero"` // until then no other process sends to it
 	SeenAt  time.Time   `json:"seen_at"`        // when a config last had it, to the hour
 	Failing time.Time   `json:"failing,omitzero"`
 	Tries   int         `json:"tries,omitempty"` // that failed since
 	RetryAt time.Time   `json:"retry_at,omitzero"`
 	Why     string      `json:"why,omitempty"`
-	Dropped int         `json:"dropped,omitempty"` // events that were never told, since it last was told one
-	Waiting int         `json:"-"`                 // events that it is yet to be told
+	Dropped int         `json:"dropped,omitempty"` // events lost since the last delivery
+	Waiting int         `json:"-"`                 // events that it has not received yet
 }
 
 // HookClaim asks for the next event of a hook.

@@ -6,11 +6,11 @@ import (
 )
 
 // An answer is evidence, not proof: a look-up that leaves a video out says only that the video is not shown now. A
-// video is deleted once two look-ups in different company, AskAgainAfter or more apart, have left it out.
+// video is deleted once two look-ups in different company, RecheckAfter or more apart, have left it out.
 
-// AskAgainAfter is how long to wait before a video that a look-up left out is asked for again: an upstream may give
+// RecheckAfter is how long to wait before a video that a look-up left out is asked for again: an upstream may give
 // blank answers for minutes.
-const AskAgainAfter = time.Hour
+const RecheckAfter = time.Hour
 
 // MinWitnesses is how many videos that are known to be there must come back with an answer before it proves that
 // others are not.

@@ -38,38 +38,38 @@ type Video struct {
 // Page is one answer of an upstream list: its videos in the upstream's order, and the token of the next page, "" on
 // the last.
 type Page struct {
-	Videos []Video
-	Next   string
-	Odd    Odd
+	Videos    []Video
+	Next      string
+	Malformed Malformed
 }
 
-// Odd counts the parts of an answer that were left out because they made no sense: the number of videos with such a
+// Malformed counts the parts of an answer that were left out because they made no sense: the number of videos with such a
 // field, by the upstream's name for it. "id" counts the videos left out entirely. Nil means none.
-type Odd map[string]int
+type Malformed map[string]int
 
 // Count counts the field for one more video.
-func (o *Odd) Count(field string) { o.Add(Odd{field: 1}) }
+func (o *Malformed) Count(field string) { o.Add(Malformed{field: 1}) }
 
 // Add adds the counts of others.
-func (o *Odd) Add(others Odd) {
+func (o *Malformed) Add(others Malformed) {
 	for field, n := range others {
 		if *o == nil {
-			*o = Odd{}
+			*o = Malformed{}
 		}
 		(*o)[field] += n
 	}
 }
 
 // LeftOut sets the number of videos left out.
-func (o *Odd) LeftOut(n int) {
+func (o *Malformed) LeftOut(n int) {
 	delete(*o, "id")
 	if n > 0 {
-		o.Add(Odd{"id": n})
+		o.Add(Malformed{"id": n})
 	}
 }
 
 // String describes the counts in one line for a person; "" if nothing was left out.
-func (o Odd) String() string {
+func (o Malformed) String() string {
 	var parts []string
 	for _, field := range slices.Sorted(maps.Keys(o)) {
 		if field != "id" {
@@ -100,11 +100,11 @@ type Query struct {
 // Found is one answer of a search or of a list of uploads: only ids, as such answers say too little about a video to
 // store it. Results may repeat, within a page and across pages.
 type Found struct {
-	IDs    []string
-	Next   string    // the token of the next page, "" on the last
-	Total  int       // the upstream's estimate of all results, unreliable; 0: none
-	Newest time.Time // when the newest was published; zero unless known for all
-	Odd    Odd
+	IDs       []string
+	Next      string    // the token of the next page, "" on the last
+	Total     int       // the upstream's estimate of all results, unreliable; 0: none
+	Newest    time.Time // when the newest was published; zero unless known for all
+	Malformed Malformed
 }
 
 // Channel is a channel as an upstream describes it.
@@ -121,8 +121,8 @@ type Category struct{ ID, Name string }
 // Counts is the part of a video that changes from hour to hour.
 type Counts struct {
 	ID                     string
-	Views, Likes, Comments *int64 // nil if the upstream withholds them
-	Odd                    Odd    // of the whole answer; only in its first element
+	Views, Likes, Comments *int64    // nil if the upstream withholds them
+	Malformed              Malformed // of the whole answer; only in its first element
 }
 
 // Placement is one video's place in one region's chart at one slot.

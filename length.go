@@ -13,8 +13,8 @@ type Length struct{ Min, Max time.Duration } // in whole seconds; Max 0: no uppe
 // Lengths are the ranges that filters offer.
 var Lengths = []Length{{Max: 3 * time.Minute}, {Min: 3 * time.Minute, Max: 20 * time.Minute}, {Min: 20 * time.Minute}}
 
-// Holds reports whether a video of this duration is in the range.
-func (l Length) Holds(d time.Duration) bool {
+// Contains reports whether a video of this duration is in the range.
+func (l Length) Contains(d time.Duration) bool {
 	return l == Length{} || d > 0 && d >= l.Min && (l.Max == 0 || d <= l.Max)
 }
 

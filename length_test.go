@@ -24,17 +24,17 @@ func TestALengthIsARangeOfDurations(t *testing.T) {
 			t.Errorf("%s: String returns %s, and ParseLength reads that as %+v, %v", text, l, again, err)
 		}
 		for _, d := range want.in {
-			if !l.Holds(d) {
+			if !l.Contains(d) {
 				t.Errorf("%s does not hold %v", text, d)
 			}
 		}
 		for _, d := range want.out {
-			if l.Holds(d) {
+			if l.Contains(d) {
 				t.Errorf("%s holds %v", text, d)
 			}
 		}
 	}
-	if !(ingest.Length{}).Holds(0) {
+	if !(ingest.Length{}).Contains(0) {
 		t.Error("the zero Length holds the 0 of a live video: got false, want true")
 	}
 	for _, text := range []string{"", "-", "3m", "short", "-3", "20m-3m", "-0s", "-500ms", "-1m-", "3m-20m-", "1h0.5s-"} {

@@ -232,11 +232,11 @@ CREATE TABLE absent_charts (
     PRIMARY KEY (region, category)
 ) STRICT, WITHOUT ROWID;
 
--- Changes that hooks are yet to be told of, in the order of their commits. Row hooks of table meta has how far each hook
--- was told, as JSON; an event that all were told, or that is older than three days, is deleted.
+-- Changes that some hook has not received yet, in the order of their commits. Row hooks of table meta has each hook's
+-- progress, as JSON. The store deletes an event that all hooks have received, or that is older than three days.
 CREATE TABLE events (
     id   INTEGER PRIMARY KEY,                   -- above that of every earlier event, deleted ones included
-    key  TEXT    NOT NULL,                      -- what a receiver knows it by
+    key  TEXT    NOT NULL,                      -- the receiver recognises a repeated event by it
     name TEXT    NOT NULL,                      -- such as 'chart.saved'
     at   INTEGER NOT NULL,
     data TEXT    NOT NULL                       -- JSON

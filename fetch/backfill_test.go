@@ -287,7 +287,7 @@ func TestTheScheduleKeepsTheQuotaThatItNeeds(t *testing.T) {
 	d.limit(10)
 	var asked atomic.Int64 // passes ask side by side
 	d.run.Reserve = func(context.Context) quota.Reserve {
-		return quota.Reserve{Rest: quota.Cost{"units": asked.Add(1)}}
+		return quota.Reserve{Today: quota.Cost{"units": asked.Add(1)}}
 	}
 	b := d.plan(t, ingest.BackfillVideos, d.ids(20)...)
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
@@ -327,8 +327,8 @@ func TestATokenThatIsRefusedBeginsThePieceAgainOnce(t *testing.T) {
 			t.Errorf("%s: %+v %v", c.kind, worked, err)
 		}
 		d.want(t, b, "done 1; 130 videos")
-		if d.used(t) != c.units || d.status(t, b).Again != c.pages || d.archive.asked("videos") != 3 {
-			t.Errorf("%s: %d units, want %d; %d pages again, %d calls for videos", c.kind, d.used(t), c.units, d.status(t, b).Again, d.archive.asked("videos"))
+		if d.used(t) != c.units || d.status(t, b).PaidTwice != c.pages || d.archive.asked("videos") != 3 {
+			t.Errorf("%s: %d units, want %d; %d pages again, %d calls for videos", c.kind, d.used(t), c.units, d.status(t, b).PaidTwice, d.archive.asked("videos"))
 		}
 	}
 	d := newDig(t, 130)

@@ -206,7 +206,7 @@ func part(d quota.Decision) (most int64) {
 	return most
 }
 
-// settle tells the ledger the meaning of an answer. An error ends the pass: otherwise it would call a spent pool
+// settle charges or refunds an answered call. An error ends the pass: otherwise it would call a spent pool
 // again and again.
 func (p *pass) settle(ctx context.Context, d quota.Decision, e *Error) error {
 	refunded, err := Settle(ctx, p.Quota, d, e, p.FreeBursts)
@@ -270,7 +270,7 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 	return e
 }
 
-// Settle tells the ledger the meaning of a call's answer for its take; e is nil if the call was served. It refunds a
+// Settle makes a take final once its call was answered; e is nil if the call was served. It refunds a
 // call that certainly never left, and one refused for its rate if the upstream charges nothing for that. It closes a
 // pool that the upstream says is spent. Everything else was paid for. Settle works even if ctx is done. After an
 // error the ledger counts too much, or the upstream is asked once more, which is safe.

@@ -75,7 +75,7 @@ func TestTheUpstreamsClockIsAskedForOnlyInDoubt(t *testing.T) {
 // call, for the schedule and for a backfill.
 func TestAMachineWithAWrongClockLeavesTheSlotsAlone(t *testing.T) {
 	apart := &ingest.ClockApart{From: "the database", Ahead: -20 * time.Minute}
-	for _, o := range []fetch.RunOptions{{}, {Look: &fetch.Look{}}, {Backfill: &ingest.Backfill{ID: "bf-1", Kind: ingest.BackfillVideos}}} {
+	for _, o := range []fetch.RunOptions{{}, {DueScan: &fetch.DueScan{}}, {Backfill: &ingest.Backfill{ID: "bf-1", Kind: ingest.BackfillVideos}}} {
 		b := newBench(t, 1000, "US", "GB")
 		b.run.CheckClock = func(context.Context) error { return apart }
 		ended, err := b.run.Run(t.Context(), o)

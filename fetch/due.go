@@ -52,7 +52,7 @@ func (r *runner) dueSlots(ctx context.Context, known map[ingest.Series]time.Time
 		}
 	}
 	due := slices.DeleteFunc(schedule.Due(known, now), func(s ingest.Slot) bool {
-		return o.Series != nil && o.Look == nil && !slices.Contains(o.Series, s.Series())
+		return o.Series != nil && o.DueScan == nil && !slices.Contains(o.Series, s.Series())
 	})
 	if !o.Force {
 		return due

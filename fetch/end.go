@@ -55,12 +55,12 @@ func givenBack(err error) ending {
 	return ending{state: ingest.Due, reason: err.Error(), uncounted: true, err: err}
 }
 
-// end records how the slot ended, and the oddities of its answers, unless another run has taken over the claim.
+// end records how the slot ended, and the malformedParts of its answers, unless another run has taken over the claim.
 func (p *pass) end(ctx context.Context, e ending) (ingest.Slot, error) {
 	if errors.Is(e.err, ingest.ErrFenced) {
 		return p.slot, e.err
 	}
-	e.reason = withOdd(e.reason, p.odd)
+	e.reason = withMalformed(e.reason, p.malformed)
 	return p.record(ctx, p.slot, e)
 }
 
@@ -178,7 +178,7 @@ func (p *pass) interrupted(ctx context.Context, err error) ending {
 		if p.slot.Kind != ingest.KindBackfill {
 			end.err = nil
 		}
-		end.retryAt = p.Now().Add(ingest.AskAgainAfter)
+		end.retryAt = p.Now().Add(ingest.RecheckAfter)
 		return end
 	}
 	if !errors.Is(context.Cause(ctx), errLeaseOver) {
@@ -221,12 +221,12 @@ func (p *pass) hungReason() string {
 	return fmt.Sprintf("hung: no page within its lease of %v", p.lease())
 }
 
-// withOdd adds the oddities of the answers to a reason.
-func withOdd(reason string, odd ingest.Odd) string {
-	if len(odd) == 0 {
+// withMalformed adds the malformedParts of the answers to a reason.
+func withMalformed(reason string, malformed ingest.Malformed) string {
+	if len(malformed) == 0 {
 		return reason
 	}
-	return strings.TrimPrefix(reason+"; "+oneLine(odd.String()), "; ")
+	return strings.TrimPrefix(reason+"; "+oneLine(malformed.String()), "; ")
 }
 
 // oneLine puts s on one line, cut to maxReason.

@@ -39,9 +39,9 @@ type lookup struct {
 type finder interface {
 	// page returns the call for the page at the slot's token.
 	page(slot ingest.Slot) Call[foundPage]
-	// settle records the slot's missing videos, once nothing is left to look up. more says that page has one more
+	// recordMissing records the slot's missing videos, once nothing is left to look up. more says that page has one more
 	// call to make.
-	settle(ctx context.Context, slot ingest.Slot) (more bool, err error)
+	recordMissing(ctx context.Context, slot ingest.Slot) (more bool, err error)
 	// rewind returns the slot as before its first page, and how many paid pages are asked for again.
 	rewind(slot ingest.Slot) (_ ingest.Slot, pages int)
 }
@@ -54,14 +54,14 @@ type misser interface {
 
 // foundPage is a page of a finder.
 type foundPage struct {
-	ids   []string
-	token string         // of the next page; "": there is none
-	rest  []ingest.Piece // pieces that find videos that this slot cannot
-	note  string
-	odd   ingest.Odd
+	ids       []string
+	token     string         // of the next page; "": there is none
+	rest      []ingest.Piece // pieces that find videos that this slot cannot
+	note      string
+	malformed ingest.Malformed
 }
 
-func (f foundPage) oddities() ingest.Odd { return f.odd }
+func (f foundPage) malformedParts() ingest.Malformed { return f.malformed }
 
 // readAs returns the call with its answer converted by read.
 func readAs[T any](c Call[T], read func(T) foundPage) Call[foundPage] {
@@ -131,7 +131,7 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 		return s, true, nil
 	}
 	if l.suspect || len(l.doubted) > 0 {
-		return l.askAgain(ctx)
+		return l.recheck(ctx)
 	}
 	perCall := l.Upstream.Limits().IDsPerCall
 	ids, err := l.Library.Queued(ctx, slot.SlotKey, perCall+1, l.since)
@@ -147,7 +147,7 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 		l.addNote(watch.moved())
 		return step{}, false, watch.gone()
 	case len(ids) == 0 && l.find != nil && slot.Pages > 0:
-		return l.settle(ctx, slot)
+		return l.recordMissing(ctx, slot)
 	case len(ids) == 0:
 		return step{}, false, nil
 	}
@@ -155,9 +155,9 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 	return l.lookupStep(ingest.Asked{IDs: ids[:min(len(ids), perCall)]}, last), true, nil
 }
 
-// askAgain asks for ids that a suspect answer lacked, in the company of videos that are there. If there are too few of
+// recheck asks for ids that a suspect answer lacked, in the company of videos that are there. If there are too few of
 // these, or the new answer is suspect too, the piece waits.
-func (l *lookup) askAgain(ctx context.Context) (step, bool, error) {
+func (l *lookup) recheck(ctx context.Context) (step, bool, error) {
 	perCall := l.Upstream.Limits().IDsPerCall
 	asked := ingest.Asked{IDs: l.doubted[:min(len(l.doubted), perCall*4/5)]}
 	var err error
@@ -191,9 +191,9 @@ func (l *lookup) findStep(slot ingest.Slot) step {
 	return s
 }
 
-// settle stores the slot's missing videos, unless the finder wants one more call first.
-func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, error) {
-	more, err := l.find.settle(ctx, slot)
+// recordMissing stores the slot's missing videos, unless the finder wants one more call first.
+func (l *lookup) recordMissing(ctx context.Context, slot ingest.Slot) (step, bool, error) {
+	more, err := l.find.recordMissing(ctx, slot)
 	if err != nil || more {
 		return l.findStep(slot), err == nil, err
 	}

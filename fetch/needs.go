@@ -81,7 +81,7 @@ type Sink interface {
 	// video keeps its first rank. With slot.Pages == 1 it first clears the pages of an earlier attempt.
 	SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error)
 	// SaveVideos writes the videos that came back, and notes the stored ones that were left out. It deletes videos
-	// that a look-up ingest.AskAgainAfter or longer before had left out too, if this answer proves the absence
+	// that a look-up ingest.RecheckAfter or longer before had left out too, if this answer proves the absence
 	// (ingest.Asked) and lacks nothing else. Their placements stay until their own age.
 	SaveVideos(ctx context.Context, slot ingest.Slot, asked ingest.Asked,
 		page ingest.Page) (ingest.Slot, ingest.Absences, error)

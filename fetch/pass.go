@@ -39,7 +39,7 @@ type pass struct {
 	retried   int         // calls
 	probe     bool        // asks whether the upstream is back: its first call has no retries
 	saved     int         // answers
-	odd       ingest.Odd
+	malformed ingest.Malformed
 	again     string // the charge that this pass pays again, for the reason
 
 	progress atomic.Pointer[ingest.Slot] // a copy of slot, in case the pass is given up
@@ -160,7 +160,7 @@ func (p *pass) spend(ctx context.Context) (_ ending, open bool) {
 		case refused != nil:
 			return p.refused(ctx, *refused), true
 		case callErr == nil:
-			p.odd.Add(s.odd())
+			p.malformed.Add(s.malformed())
 			err = p.save(ctx, s)
 		default:
 			var goesOn bool
@@ -187,7 +187,7 @@ func (p *pass) save(ctx context.Context, s step) error {
 	if next.Pages++; !s.suspect() {
 		next.Tries = 0
 	}
-	next.Reason = withOdd(p.again, p.odd)
+	next.Reason = withMalformed(p.again, p.malformed)
 	now := p.Now()
 	if now.Before(next.DueAt) { // the clock was set back during the pass: a slot is claimed once it is due
 		now = next.DueAt

@@ -17,9 +17,9 @@ const (
 	mostWaiting = 90 * time.Second  // that the upstream asks for, over all retries of a call
 	mostQueued  = 150 * time.Second // with the calls of other passes before it: a claim's lease is longer
 
-	rateNote = "rate"
-	rereads  = time.Second            // how often the note is read while no rate is learned
-	nextLook = 250 * time.Millisecond // until a call looks again whether the one before it was answered
+	rateNote      = "rate"
+	rereads       = time.Second            // how often the note is read while no rate is learned
+	answeredEvery = 250 * time.Millisecond // until a call looks again whether the one before it was answered
 )
 
 // Rate spreads the calls of all processes that share its Notes. A refusal for their rate stops them all until the time
@@ -117,7 +117,7 @@ func (r *Rate) next(ctx context.Context, t *turn, now time.Time) (time.Duration,
 		t.at, t.shifted = t.at.Add(k.Shifted-t.shifted), k.Shifted
 		at = t.at
 	case stopped <= 0 && now.Sub(k.Until) < rateWindow && r.inFlight > 0:
-		at = now.Add(nextLook)
+		at = now.Add(answeredEvery)
 	}
 	if d := at.Sub(now); stopped > mostWaiting || d > t.patience || t.ahead && at.After(t.until) {
 		return 0, &Error{Verdict: Burst, Method: t.method, Wait: d,

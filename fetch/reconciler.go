@@ -60,11 +60,11 @@ type Reconciler struct {
 	// call it concurrently.
 	OnCall func(method, verdict string, took time.Duration)
 
-	// OnSlot is called with every slot that was worked on, as it ended. Serve calls OnRest when nothing is left to
+	// OnSlot is called with every slot that was worked on, as it ended. Serve calls OnPause when nothing is left to
 	// claim and nothing runs, with the error that stopped the workers, or nil. They may be nil, are never called
 	// concurrently, and must return soon.
-	OnSlot func(ingest.SlotResult)
-	OnRest func(err error)
+	OnSlot  func(ingest.SlotResult)
+	OnPause func(err error)
 
 	// Rate spreads the calls after a refusal for their rate; nil: each Run, and Serve, has its own.
 	Rate *Rate
@@ -82,9 +82,9 @@ type RunOptions struct {
 	Pages  int             // instead of the job's; 0: the job's
 	Force  bool            // treat every series as due now, with purpose manual
 
-	// Look is shared by narrow runs that follow each other closely: the first in each second adds the due slots of
+	// DueScan is shared by narrow runs that follow each other closely: the first in each second adds the due slots of
 	// all series, and the others only claim. nil: each run adds its own.
-	Look *Look
+	DueScan *DueScan
 
 	// Backfill replaces the schedule: Run passes its pieces until none is left, quota is refused, this run has spent
 	// MaxUnits (ErrMaxUnits), or all its runs have spent the agreed amount (ErrMaxCharges). No slots of the schedule
@@ -97,15 +97,15 @@ type RunOptions struct {
 	paced bool // the schedule's pace applies: slots are not forced and the number of pages is not set
 }
 
-// Look is when slots were last added, and how many pages paced charts have since. The zero Look is ready to use.
-type Look struct {
+// DueScan is when slots were last added, and how many pages paced charts have since. The zero DueScan is ready to use.
+type DueScan struct {
 	mu    sync.Mutex
 	at    time.Time
 	pages map[string]int
 }
 
-// lookFor is how long a Look holds.
-const lookFor = time.Second
+// dueScanFor is how long a DueScan holds.
+const dueScanFor = time.Second
 
 // ErrMaxUnits ends a run that has spent RunOptions.MaxUnits, ErrMaxCharges one whose backfill has spent the amount
 // that a person agreed to. Nothing failed.

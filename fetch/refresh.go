@@ -58,7 +58,7 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 		}
 	}
 	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renewVideos,
-		r.askAgain, r.nameCategories, r.recountVideos} {
+		r.recheck, r.nameCategories, r.recountVideos} {
 		if s, ok, err := next(ctx, slot); ok || err != nil {
 			if slot.Tries > 1 { // its last try ended with a failed call
 				s.retries = 0
@@ -89,12 +89,12 @@ func (r *refresh) renewVideos(ctx context.Context, _ ingest.Slot) (step, bool, e
 	return r.lookUp(ingest.Asked{IDs: ids}), true, nil
 }
 
-// askAgain asks for videos that look-ups left out, in the company of others that are there.
-func (r *refresh) askAgain(ctx context.Context, _ ingest.Slot) (step, bool, error) {
+// recheck asks for videos that look-ups left out, in the company of others that are there.
+func (r *refresh) recheck(ctx context.Context, _ ingest.Slot) (step, bool, error) {
 	if r.suspect >= maxSuspect {
 		return step{}, false, nil
 	}
-	ids, err := r.Library.VideosInDoubt(ctx, r.Now().Add(-ingest.AskAgainAfter), maxDoubted)
+	ids, err := r.Library.VideosInDoubt(ctx, r.Now().Add(-ingest.RecheckAfter), maxDoubted)
 	if err != nil || len(ids) == 0 {
 		return step{}, false, err
 	}

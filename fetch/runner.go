@@ -38,7 +38,7 @@ type runner struct {
 
 	silence silence // as noted in the store
 	probes  bool    // the next slot asks whether the upstream is back
-	rests   bool    // the upstream counts as away since this round
+	isAway  bool    // the upstream counts as away since this round
 }
 
 func newRunner(rec *Reconciler, o RunOptions) *runner {
@@ -63,31 +63,31 @@ func (r *runner) beginRound(ctx context.Context) error {
 		return err
 	}
 	r.claimed, r.forced = map[ingest.SlotKey]bool{}, map[ingest.SlotKey]bool{}
-	look := r.options.Look
+	scan := r.options.DueScan
 	switch {
 	case r.options.Backfill != nil:
 		return nil
-	case look == nil:
-		look = &Look{}
+	case scan == nil:
+		scan = &DueScan{}
 	}
-	if err := r.addDueOnce(ctx, look); err != nil {
+	if err := r.addDueOnce(ctx, scan); err != nil {
 		return err
 	}
 	return r.awaitAnswer(ctx)
 }
 
-// addDueOnce adds due slots unless another run of this process, with the same look, has just added them.
-func (r *runner) addDueOnce(ctx context.Context, look *Look) error {
-	look.mu.Lock()
-	defer look.mu.Unlock()
+// addDueOnce adds due slots unless another run of this process, with the same scan, has just added them.
+func (r *runner) addDueOnce(ctx context.Context, scan *DueScan) error {
+	scan.mu.Lock()
+	defer scan.mu.Unlock()
 	now := r.Now()
-	if age := now.Sub(look.at); age >= 0 && age < lookFor {
-		r.pages = look.pages
+	if age := now.Sub(scan.at); age >= 0 && age < dueScanFor {
+		r.pages = scan.pages
 		return nil
 	}
 	err := r.addDue(ctx)
 	if err == nil {
-		look.at, look.pages = now, r.pages
+		scan.at, scan.pages = now, r.pages
 	}
 	return err
 }
@@ -116,12 +116,12 @@ func (r *runner) runRound(ctx context.Context, wake <-chan struct{}) error {
 			if err := r.reportResult(ctx, e); fatal == nil {
 				fatal = err
 			}
-			idle = fatal != nil || r.refused || r.rests // the slot that ended may have blocked its series
+			idle = fatal != nil || r.refused || r.isAway // the slot that ended may have blocked its series
 		case <-first:
 			first, r.answered = nil, true
 		case <-wake:
 			if fatal != nil {
-				r.reportRest(ctx, fatal)
+				r.reportPause(ctx, fatal)
 			}
 			fatal = r.beginRound(ctx)
 			idle = fatal != nil
@@ -221,11 +221,11 @@ func (r *runner) reportPiece(e result) error {
 	return fmt.Errorf("%d pieces in a row brought nothing: %w", r.troubles, t.err)
 }
 
-// reportRest reports that the workers have nothing to do until the next trigger.
-func (r *runner) reportRest(ctx context.Context, err error) {
+// reportPause reports that the workers have nothing to do until the next trigger.
+func (r *runner) reportPause(ctx context.Context, err error) {
 	switch {
-	case r.OnRest != nil:
-		r.OnRest(err)
+	case r.OnPause != nil:
+		r.OnPause(err)
 	case err != nil:
 		r.Log.ErrorContext(ctx, "nothing is fetched until the next trigger", slog.Any("error", err))
 	}

@@ -49,7 +49,7 @@ func (f *searching) readPage(number int, page ingest.Found) foundPage {
 			f.Last = time.Time{} // not chronological
 		}
 	}
-	out := foundPage{ids: page.IDs, token: page.Next, odd: page.Odd}
+	out := foundPage{ids: page.IDs, token: page.Next, malformed: page.Malformed}
 	if f.splits && pages < 2*f.pages {
 		pages -= f.Empty
 	}
@@ -110,8 +110,10 @@ func (f *searching) lack(page ingest.Found, reason string) {
 	}
 }
 
-// settle does nothing: the totals of searches are guesses.
-func (f *searching) settle(context.Context, ingest.Slot) (more bool, err error) { return false, nil }
+// recordMissing does nothing: the totals of searches are guesses.
+func (f *searching) recordMissing(context.Context, ingest.Slot) (more bool, err error) {
+	return false, nil
+}
 
 func (f *searching) rewind(slot ingest.Slot) (ingest.Slot, int) {
 	f.restart()

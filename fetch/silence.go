@@ -61,7 +61,7 @@ func (r *runner) heedsSilence() bool {
 // awaitAnswer returns an *Error if the upstream is away and it is not yet time for a probe, or if the probe failed at
 // the upstream's clock. r.probes is then true if the next slot is the probe.
 func (r *runner) awaitAnswer(ctx context.Context) error {
-	r.silence, r.probes, r.rests = silence{}, false, false
+	r.silence, r.probes, r.isAway = silence{}, false, false
 	if !r.heedsSilence() {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (r *runner) reportSlot(ctx context.Context, e result) error {
 		if r.silence.away() && !r.probes {
 			r.silence.wait(r.Now())
 		}
-		r.rests = r.silence.away()
+		r.isAway = r.silence.away()
 		return r.noteSilence(ctx)
 	case r.silence.Slots > 0:
 		r.silence, r.probes = silence{}, false

@@ -74,7 +74,7 @@ func (f *uploads) readPage(number int, list string, page ingest.Found) foundPage
 	if f.Total == 0 || page.Total > 0 {
 		f.Total = page.Total
 	}
-	out := foundPage{ids: page.IDs, odd: page.Odd}
+	out := foundPage{ids: page.IDs, malformed: page.Malformed}
 	switch {
 	case page.Next == "", f.Asked && slices.Contains(page.IDs, f.Top):
 	case f.Idle >= idleUploads:
@@ -96,8 +96,8 @@ func (f *uploads) missing(slot ingest.Slot, e *Error) (_ foundPage, ok bool) {
 	return foundPage{note: "the channel counts no videos, and has no list of them"}, true
 }
 
-// settle compares the number of stored videos with the channel's count. more says that the channel is asked once more.
-func (f *uploads) settle(ctx context.Context, slot ingest.Slot) (more bool, err error) {
+// recordMissing compares the number of stored videos with the channel's count. more says that the channel is asked once more.
+func (f *uploads) recordMissing(ctx context.Context, slot ingest.Slot) (more bool, err error) {
 	if f.Expected == 0 && f.Lack == "" {
 		return false, nil
 	}

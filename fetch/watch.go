@@ -86,7 +86,7 @@ func (f *watching) readPage(token string, page ingest.Found) foundPage {
 	if token == "" {
 		w.First = page.IDs[:min(len(page.IDs), newestKept)]
 	}
-	out, ids := foundPage{odd: page.Odd}, page.IDs
+	out, ids := foundPage{malformed: page.Malformed}, page.IDs
 	known := slices.IndexFunc(ids, func(id string) bool { return slices.Contains(w.Newest, id) })
 	if known >= 0 {
 		ids = ids[:known]
@@ -162,8 +162,10 @@ func (f *watching) rewind(slot ingest.Slot) (ingest.Slot, int) {
 	return slot, pages
 }
 
-// settle does nothing: a job of uploads never asks for a channel's older uploads.
-func (f *watching) settle(context.Context, ingest.Slot) (more bool, err error) { return false, nil }
+// recordMissing does nothing: a job of uploads never asks for a channel's older uploads.
+func (f *watching) recordMissing(context.Context, ingest.Slot) (more bool, err error) {
+	return false, nil
+}
 
 // goneError ends a slot of a channel that is not there.
 type goneError struct{ why string }

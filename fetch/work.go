@@ -19,12 +19,12 @@ type work interface {
 
 // step is one call of a pass, and the use of its answer. Its functions return the slot as written.
 type step struct {
-	method  string
-	region  ingest.Region
-	retries int                             // at most
-	do      func(ctx context.Context) error // sends the call and keeps the answer for save
-	odd     func() ingest.Odd               // fields that made no sense
-	videos  func() []ingest.Video           // of an answer that is a page
+	method    string
+	region    ingest.Region
+	retries   int                             // at most
+	do        func(ctx context.Context) error // sends the call and keeps the answer for save
+	malformed func() ingest.Malformed         // fields that made no sense
+	videos    func() []ingest.Video           // of an answer that is a page
 	// save writes the answer with the slot's progress: its next token, or the state Done.
 	save func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error)
 
@@ -50,7 +50,7 @@ func stepOf[T any](c Call[T], save func(ctx context.Context, slot ingest.Slot, a
 			answer, err = c.Do(ctx)
 			return err
 		},
-		odd: func() ingest.Odd { return oddOf(answer) },
+		malformed: func() ingest.Malformed { return malformedOf(answer) },
 		videos: func() []ingest.Video {
 			page, _ := any(answer).(ingest.Page)
 			return page.Videos
@@ -68,15 +68,15 @@ func (s step) suspect() bool {
 	return !proved
 }
 
-func oddOf(answer any) ingest.Odd {
+func malformedOf(answer any) ingest.Malformed {
 	switch a := answer.(type) {
 	case ingest.Page:
-		return a.Odd
-	case interface{ oddities() ingest.Odd }:
-		return a.oddities()
+		return a.Malformed
+	case interface{ malformedParts() ingest.Malformed }:
+		return a.malformedParts()
 	case []ingest.Counts:
 		if len(a) > 0 {
-			return a[0].Odd
+			return a[0].Malformed
 		}
 	}
 	return nil

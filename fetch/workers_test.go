@@ -36,7 +36,7 @@ func (e *ends) of(r *fetch.Reconciler) *ends {
 		defer e.mu.Unlock()
 		e.slots = append(e.slots, fmt.Sprintf("%s %s %d", w.Key, w.State, w.Pages))
 	}
-	r.OnRest = func(err error) {
+	r.OnPause = func(err error) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.rests = append(e.rests, err)
@@ -166,7 +166,7 @@ func TestRunsThatFollowEachOtherLookOnce(t *testing.T) {
 		looks++
 		return b.run.Schedule, map[string]int{"chart": 1}
 	}
-	var look fetch.Look
+	var look fetch.DueScan
 	for _, tt := range []struct {
 		series ingest.Series
 		want   string
@@ -178,7 +178,7 @@ func TestRunsThatFollowEachOtherLookOnce(t *testing.T) {
 		{b.series[1], "", 2, -time.Hour}, // a clock that is set back
 		{b.series[1], "", 3, 0},
 	} {
-		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{tt.series}, Look: &look})
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{tt.series}, DueScan: &look})
 		if err != nil || states(worked) != tt.want || looks != tt.looks {
 			t.Errorf("%s: %q after %d looks, %v; want %q after %d", tt.series, states(worked), looks, err, tt.want, tt.looks)
 		}

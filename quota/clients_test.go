@@ -77,7 +77,7 @@ func TestTheProvidersNoClosesNoPoolOfAClient(t *testing.T) {
 func TestAClientLeavesTheSchedulesNeed(t *testing.T) {
 	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	d.spend("units", 5_000)
-	need := quota.Reserve{Rest: quota.Cost{"units": 4_500}}
+	need := quota.Reserve{Today: quota.Cost{"units": 4_500}}
 	got, err := d.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Client, Reserve: need})
 	if err != nil || got.Allowed || got.Refusal.Ceiling != 5_000 {
 		t.Errorf("%+v %v: want a refusal, since 9,500 less 4,500 are used", got.Refusal, err)

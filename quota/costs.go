@@ -35,7 +35,7 @@ type upstreamFile struct {
 type failureFile struct {
 	OpenAtMost string `yaml:"open_at_most"`
 	Emergency  string `yaml:"emergency"`
-	Settle     string `yaml:"settle"`
+	SyncWait   string `yaml:"settle"`
 }
 
 type tableFile struct {
@@ -119,7 +119,7 @@ func (r *costsReader) upstream(name string, u upstreamFile) map[string]*Tariff {
 		Failure: Failure{
 			OpenAtMost: r.share(u.Failure.OpenAtMost, here.of("failure", "open_at_most")),
 			Emergency:  r.share(u.Failure.Emergency, here.of("failure", "emergency")),
-			Settle:     r.duration(u.Failure.Settle, 24*time.Hour, here.of("failure", "settle")),
+			SyncWait:   r.duration(u.Failure.SyncWait, 24*time.Hour, here.of("failure", "settle")),
 		},
 		Policy: r.policy(u.Policy, here.of("policy")),
 	}

@@ -137,7 +137,7 @@ func decidePool(a Ask, c Charge, now time.Time, facts PoolFacts) (PoolState, *Re
 		refusal.RoomIn = roomIn
 	}
 	state.LastDrain = facts.Drain
-	if facts.Drain.Holds(now) {
+	if facts.Drain.Active(now) {
 		state.Remaining, state.Drain = 0, facts.Drain
 		if c.Amount > 0 && !frees.After(facts.Drain.Until) {
 			refusal, frees = facts.Drain.refusal(c.Pool, c.Bounds[0]), facts.Drain.Until

@@ -156,7 +156,7 @@ func (g *Governor) resumesFor(ctx context.Context, c Charge, last []LastUsage, n
 // drained returns the refusal of the provider itself, if one is known and still holds: that needs no ledger.
 func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision {
 	for _, u := range last {
-		if u.Pool == c.Pool && c.Amount > 0 && u.Drain.Holds(now) {
+		if u.Pool == c.Pool && c.Amount > 0 && u.Drain.Active(now) {
 			d := &Decision{
 				At: now, Degraded: true,
 				Pools:   []PoolState{{Pool: u.Pool, Drain: u.Drain}},

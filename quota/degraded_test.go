@@ -108,7 +108,7 @@ func (d *testGovernor) emergencies() (n int, last error) {
 func TestNoEmergencyIsSpentFromReservedUnits(t *testing.T) {
 	d, _ := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	for _, purpose := range []quota.Purpose{quota.Backfill, quota.Refresh} {
-		got, err := d.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: purpose, Reserve: quota.Reserve{Rest: quota.Cost{"units": 20_000}}})
+		got, err := d.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: purpose, Reserve: quota.Reserve{Today: quota.Cost{"units": 20_000}}})
 		if got.Allowed || !errors.Is(err, quota.ErrClosed) || !errors.Is(err, quota.ErrUnavailable) {
 			t.Errorf("%s, with more needed than there is: allowed %v, %v", purpose, got.Allowed, err)
 		}

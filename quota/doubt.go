@@ -38,7 +38,7 @@ func (t *Tariff) doubt(p PoolState, today, now, midnight time.Time) Drain {
 		return stands
 	}
 	probe := 0
-	if p.LastDrain.Holds(today.Add(longestLease)) {
+	if p.LastDrain.Active(today.Add(longestLease)) {
 		probe = p.LastDrain.Probe
 	}
 	wait := doubts[min(probe, len(doubts)-1)]
@@ -71,7 +71,7 @@ const longestLease = probeTime + 10*time.Second
 func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 	today, _ := g.Tariff.dayOf(d.At)
 	for _, p := range d.Pools {
-		if p.Charged == 0 || p.LastDrain.Probe == 0 || !p.LastDrain.Holds(today.Add(longestLease)) {
+		if p.Charged == 0 || p.LastDrain.Probe == 0 || !p.LastDrain.Active(today.Add(longestLease)) {
 			continue
 		}
 		// Random leases almost never coincide (one in ten million), so if two calls are made at once, the stored
@@ -102,12 +102,12 @@ func (g *Governor) lease(ctx context.Context, d Decision, p PoolState, lease Dra
 	if err := g.ledger().Drain(ctx, g.Account, p.Pool, lease); err != nil {
 		return false, err
 	}
-	now, err := g.look(ctx, d.Who, p.Pool)
+	now, err := g.poolState(ctx, d.Who, p.Pool)
 	return err == nil && now.Drain.Until.Equal(lease.Until), err
 }
 
-// look returns the state of a pool.
-func (g *Governor) look(ctx context.Context, who Who, pool string) (PoolState, error) {
+// poolState returns the state of a pool.
+func (g *Governor) poolState(ctx context.Context, who Who, pool string) (PoolState, error) {
 	peek := g.Tariff.ask(g.Account, g.Now())
 	peek.Who, peek.Charges = who, []Charge{g.Tariff.pool(pool).charge(0, whole)}
 	d, err := g.ledger().Take(ctx, peek)
@@ -135,7 +135,7 @@ func (g *Governor) Answered(ctx context.Context, d Decision) error {
 		if !d.Probe || p.LastDrain.Probe == 0 {
 			continue
 		}
-		now, err := g.look(ctx, d.Who, p.Pool)
+		now, err := g.poolState(ctx, d.Who, p.Pool)
 		if err == nil && now.LastDrain.Probe == p.LastDrain.Probe {
 			err = g.ledger().Drain(ctx, g.Account, p.Pool, Drain{})
 		}

@@ -41,7 +41,7 @@ func (d Drain) Check(account, pool string) error {
 }
 
 // Holds reports whether the pool is closed at t.
-func (d Drain) Holds(t time.Time) bool { return d.Until.After(t) }
+func (d Drain) Active(t time.Time) bool { return d.Until.After(t) }
 
 // Equal reports whether two drains are the same, in any time zone.
 func (d Drain) Equal(other Drain) bool {
@@ -57,7 +57,7 @@ func (d Drain) Equal(other Drain) bool {
 // learning of drains.
 func (d Drain) Over(last Drain, now time.Time) Drain {
 	if d.By != ByUnknown && last.By != ByUnknown {
-		if d.Until.IsZero() || d.Until.After(last.Until) && (d.Probe == 0 || d.Probe != last.Probe || !last.Holds(now)) {
+		if d.Until.IsZero() || d.Until.After(last.Until) && (d.Probe == 0 || d.Probe != last.Probe || !last.Active(now)) {
 			return d
 		}
 		return last
@@ -82,7 +82,7 @@ func (d Drain) outranks(last Drain, now time.Time) bool {
 
 // closes reports whether the drain closes the pool at t, and does not only say that its use is known.
 func (d Drain) closes(t time.Time) bool {
-	return d.Holds(t) && (d.By != ByUnknown || d.Until.After(d.At))
+	return d.Active(t) && (d.By != ByUnknown || d.Until.After(d.At))
 }
 
 // refusal returns the refusal of a charge with that bound on the pool.

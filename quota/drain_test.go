@@ -21,7 +21,7 @@ func TestClosingsCommute(t *testing.T) {
 			"once or twice": {over(a, a), a},
 		} {
 			x, y := sides[0], sides[1]
-			unknown := func(d quota.Drain) bool { return d.By == quota.ByUnknown && d.Holds(drainNow) }
+			unknown := func(d quota.Drain) bool { return d.By == quota.ByUnknown && d.Active(drainNow) }
 			if !x.Until.Equal(y.Until) || unknown(x) != unknown(y) || unknown(x) && !x.At.Equal(y.At) {
 				r.Fatalf("%s: %+v, %+v of\n%+v\n%+v\n%+v", name, x, y, a, b, c)
 			}
@@ -50,7 +50,7 @@ func TestNoOrderOpensAPoolOfUnknownUse(t *testing.T) {
 		for _, d := range rapid.Permutation(all).Draw(r, "order") {
 			last = d.Over(last, drainNow)
 		}
-		if last.By != quota.ByUnknown || !last.Holds(drainNow) {
+		if last.By != quota.ByUnknown || !last.Active(drainNow) {
 			r.Fatalf("closed by %+v after %+v", last, all)
 		}
 	})

@@ -185,7 +185,7 @@ func (g *Governor) ask(ctx context.Context, r Request) (a Ask, fits bool, err er
 		}
 	}
 	fits = true
-	if r.Reserve.Rest == nil && r.Reserve.Whole == nil {
+	if r.Reserve.Today == nil && r.Reserve.Whole == nil {
 		r.Reserve = g.reserve(ctx, r.Purpose)
 	}
 	a = g.Tariff.ask(g.Account, g.Now())

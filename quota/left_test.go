@@ -97,13 +97,13 @@ func (w *randomStates) change() {
 	case 1:
 		w.spend("search", 1+w.random(40))
 	case 2:
-		w.needs = quota.Reserve{Rest: quota.Cost{"units": w.random(10_000), "search": w.random(3) * w.random(60)}}
+		w.needs = quota.Reserve{Today: quota.Cost{"units": w.random(10_000), "search": w.random(3) * w.random(60)}}
 	case 3:
 		w.needs.Whole = map[string]map[string]int64{"units": {"24h": w.random(10_000)}, "search": {"24h": w.random(100)}}
 		used, err := w.ScheduledUse(w.t.Context())
 		w.check(err)
-		if w.needs.Used = used; w.needs.Rest == nil {
-			w.needs.Rest = quota.Cost{}
+		if w.needs.Used = used; w.needs.Today == nil {
+			w.needs.Today = quota.Cost{}
 		}
 	case 4:
 		w.needs = quota.Reserve{}
@@ -250,7 +250,7 @@ func TestARefusalForTheScheduleNamesItsNeed(t *testing.T) {
 		}
 		d.Tariff.Ceilings[tt.purpose] = d.Tariff.Ceilings[quota.Scheduled]
 		d.Reserve = func(context.Context) quota.Reserve {
-			return quota.Reserve{Rest: quota.Cost{"units": tt.needs}, Whole: map[string]map[string]int64{}}
+			return quota.Reserve{Today: quota.Cost{"units": tt.needs}, Whole: map[string]map[string]int64{}}
 		}
 		got, err := d.Take(t.Context(), quota.Request{Method: tt.method, Purpose: tt.purpose})
 		if err != nil || got.Allowed || got.Refusal.Reserved != tt.needs {

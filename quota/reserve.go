@@ -8,10 +8,10 @@ import (
 
 // Reserve is a schedule's need of each pool, and its use so far.
 type Reserve struct {
-	Rest  Cost      // until the provider's day ends
+	Today Cost      // until the provider's day ends
 	Until time.Time // when that is; no take looks at it
 	// Whole is the schedule's need in each full sliding window, Used the part of each window that it has already
-	// used. Used does not count against the ceiling of a backfill or a client. If Whole is nil, Rest is also kept
+	// used. Used does not count against the ceiling of a backfill or a client. If Whole is nil, Today is also kept
 	// free in sliding windows and all use counts. Both are by pool and window.
 	Whole, Used map[string]map[string]int64
 }
@@ -25,7 +25,7 @@ func (p Purpose) yields() bool { return p == Backfill || p == Client }
 // them nothing, however much is free.
 func (t *Tariff) bound(pool string, w Window, purpose Purpose, r Reserve) Bound {
 	b := Bound{Window: w, Ceiling: t.Ceilings[purpose].Of(w.Limit)}
-	own, need := b.Ceiling, r.Rest[pool]
+	own, need := b.Ceiling, r.Today[pool]
 	if purpose.yields() && r.Whole != nil {
 		used := r.Used[pool][w.Name]
 		own += used

@@ -12,7 +12,7 @@ func TestABackfillLeavesTheSchedulesRemainingNeed(t *testing.T) {
 	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	ask := func(method string, need int64) quota.Decision {
 		t.Helper()
-		got, err := d.Take(t.Context(), quota.Request{Method: method, Purpose: quota.Backfill, Reserve: quota.Reserve{Rest: quota.Cost{"units": need}}})
+		got, err := d.Take(t.Context(), quota.Request{Method: method, Purpose: quota.Backfill, Reserve: quota.Reserve{Today: quota.Cost{"units": need}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ type Cost map[string]int64
 type Failure struct {
 	OpenAtMost Share         // a call may go on if it draws at most this share of every limit it touches
 	Emergency  Share         // of each limit, in total over the pool's longest window
-	Settle     time.Duration // how long expensive calls stay closed after the ledger was lost
+	SyncWait   time.Duration // how long expensive calls stay closed after the ledger was lost
 }
 
 // Cost returns the price of one call of method.

@@ -60,7 +60,7 @@ func putRequested(ctx context.Context, tx *txn, at time.Time, asked ingest.Asked
 }
 
 // noteAbsences notes the stored videos that an answer left out. If confirmed, it deletes the videos that a look-up
-// had left out ingest.AskAgainAfter or longer before, unless the answer lacks others too. confirmed is for a question
+// had left out ingest.RecheckAfter or longer before, unless the answer lacks others too. confirmed is for a question
 // in the company of witnesses: the same question may get the same answer from a cache on the way.
 func noteAbsences(ctx context.Context, tx *txn, at time.Time, absent []string, confirmed,
 	proved bool) (doubted, deleted int, err error) {
@@ -81,7 +81,7 @@ func noteAbsences(ctx context.Context, tx *txn, at time.Time, absent []string, c
 	}
 	var before []int64 // left out before
 	for _, r := range rows {
-		if r.since.Valid && r.since.Int64 <= at.Add(-ingest.AskAgainAfter).UnixMilli() {
+		if r.since.Valid && r.since.Int64 <= at.Add(-ingest.RecheckAfter).UnixMilli() {
 			before = append(before, r.video)
 		}
 	}

@@ -84,7 +84,7 @@ func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (c
 	err = s.runSteps(ctx, "cancel "+id, func(tx *txn) (bool, error) {
 		n, err := endPieces(ctx, tx, row, now)
 		if cancelled = cancelled || n > 0; err == nil && n > 0 {
-			err = s.tellBackfill(ctx, tx, row)
+			err = s.addBackfillEvent(ctx, tx, row)
 		}
 		return n > 0, err
 	})
@@ -213,8 +213,8 @@ func (s *Store) OpenSizes(ctx context.Context, id string) (map[string]int, error
 	return sizes, s.explain(ctx, "find how much "+id+" is", err)
 }
 
-// tellBackfill writes the event of a backfill without open pieces. Callers have just ended a piece.
-func (s *Store) tellBackfill(ctx context.Context, tx *txn, backfill int64) error {
+// addBackfillEvent writes the event of a backfill without open pieces. Callers have just ended a piece.
+func (s *Store) addBackfillEvent(ctx context.Context, tx *txn, backfill int64) error {
 	if !s.wants(ingest.BackfillEnded) {
 		return nil
 	}
@@ -235,8 +235,8 @@ func (s *Store) tellBackfill(ctx context.Context, tx *txn, backfill int64) error
 		ingest.EndedBackfill{ID: b.ID, Kind: b.Kind, Cancelled: !b.Cancelled.IsZero(), Pieces: pieces, Charges: b.Charges})
 }
 
-// tellPiece is tellBackfill for a slot that may be a piece and may have ended.
-func (s *Store) tellPiece(ctx context.Context, tx *txn, series int64, slot ingest.Slot) error {
+// addPieceEvent is addBackfillEvent for a slot that may be a piece and may have ended.
+func (s *Store) addPieceEvent(ctx context.Context, tx *txn, series int64, slot ingest.Slot) error {
 	if slot.Kind != ingest.KindBackfill || slot.State == ingest.Claimed || slot.State == ingest.Due ||
 		slot.State == ingest.Stopped || !s.wants(ingest.BackfillEnded) {
 		return nil
@@ -245,5 +245,5 @@ func (s *Store) tellPiece(ctx context.Context, tx *txn, series int64, slot inges
 	if err := tx.QueryRowContext(ctx, `SELECT backfill FROM series WHERE id = ?`, series).Scan(&backfill); err != nil {
 		return err
 	}
-	return s.tellBackfill(ctx, tx, backfill)
+	return s.addBackfillEvent(ctx, tx, backfill)
 }

@@ -23,15 +23,15 @@ type BackfillStatus struct {
 	Vanished  int                  // looked up, but gone from the upstream
 	GivenUp   int                  // ids that could not be looked up
 	Waiting   int                  // IDs still to be looked up
-	Again     int                  // pages paid for again, because the upstream refused a token
+	PaidTwice int                  // pages paid for again, because the upstream refused a token
 	Lacking   int                  // done pieces that brought less than the upstream has
 	Lost      int64                // the part of Units charged by calls that were in flight when a run died
 	RetryAt   time.Time            // when quota may be available again, by the latest refusal; zero: none
 	LastAt    time.Time            // when a page was last saved; zero: never
 
-	// HeldUntil is when the last claimed piece becomes due again if its run has died; zero: none is claimed. A live
+	// LeasedUntil is when the last claimed piece becomes due again if its run has died; zero: none is claimed. A live
 	// run extends it with each page.
-	HeldUntil time.Time
+	LeasedUntil time.Time
 
 	row int64
 }
@@ -161,8 +161,8 @@ func countPieces(ctx context.Context, tx *txn, list []BackfillStatus, now time.T
 		}
 		b := of[row]
 		b.Pieces[state] = pieces
-		b.Units, b.Videos, b.Known, b.Again, b.Waiting = b.Units+units, b.Videos+videos, b.Known+known,
-			b.Again+again, b.Waiting+waiting
+		b.Units, b.Videos, b.Known, b.PaidTwice, b.Waiting = b.Units+units, b.Videos+videos, b.Known+known,
+			b.PaidTwice+again, b.Waiting+waiting
 		b.Lost += lost
 		if last.After(b.LastAt) {
 			b.LastAt = last
@@ -174,7 +174,7 @@ func countPieces(ctx context.Context, tx *txn, list []BackfillStatus, now time.T
 		case ingest.Stopped:
 			b.RetryAt = retry
 		case ingest.Claimed:
-			b.HeldUntil = lease
+			b.LeasedUntil = lease
 		}
 		return nil
 	}, `

@@ -99,8 +99,8 @@ func (r regionCharts) of(video int64) (series []int64) {
 	return series
 }
 
-// mayHold reports whether one of the charts may hold the video.
-func (r regionCharts) mayHold(video int64) bool {
+// mayContain reports whether one of the charts may hold the video.
+func (r regionCharts) mayContain(video int64) bool {
 	for _, charted := range r {
 		if charted.has(video) {
 			return true

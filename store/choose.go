@@ -41,8 +41,8 @@ type choice struct {
 	tagged  []int64     // matches with the words in their tags alone, which first leaves out
 }
 
-// looked describes the choice for a person.
-func (c choice) looked(q SearchQuery) string {
+// interpreted describes the choice for a person.
+func (c choice) interpreted(q SearchQuery) string {
 	if c.reading == theVideo {
 		return "the video " + strings.TrimSpace(q.Text)
 	}
@@ -217,15 +217,15 @@ func (x *index) butOne(ctx context.Context, query text.Query) (m matches, err er
 		ids, m.capped = append(ids, found.ids...), m.capped || found.capped
 	}
 	newestFirst(ids)
-	met := 0
+	clauses := 0
 	for i, id := range ids {
-		if met++; i+1 < len(ids) && ids[i+1] == id {
+		if clauses++; i+1 < len(ids) && ids[i+1] == id {
 			continue
 		}
-		if met >= len(each)-1 {
+		if clauses >= len(each)-1 {
 			m.ids = append(m.ids, id)
 		}
-		met = 0
+		clauses = 0
 	}
 	m.all = len(m.ids)
 	return m, nil

@@ -162,7 +162,7 @@ func (s *Store) withFence(ctx context.Context, doing string, slot *ingest.Slot,
 		if err := s.writeProgress(ctx, tx, id, *slot); err != nil {
 			return err
 		}
-		return s.tellPiece(ctx, tx, series, *slot)
+		return s.addPieceEvent(ctx, tx, series, *slot)
 	})
 }
 

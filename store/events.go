@@ -14,9 +14,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Events are an outbox: each is written in the transaction of the change that it tells of, so that a change that was
-// rolled back is never told, and a committed one is. Write transactions run one at a time, so that ids are in
-// the order of the commits.
+// Events are an outbox: the store writes each in the transaction of its change. So hooks receive every committed change
+// and no change that was rolled back. Write transactions run one at a time, so that ids are in the order of the commits.
 
 // Rows of meta: the state of each hook, by name, and the known situations, by domain and key.
 const (
@@ -58,7 +57,7 @@ func (s *Store) readHooks(ctx context.Context, q querier, now time.Time) (all ho
 	return all, last, nil
 }
 
-// wants reports whether a hook is to be told of an event.
+// wants reports whether a hook receives an event.
 func (s *Store) wants(name ingest.EventName) bool {
 	for _, on := range s.hooks {
 		if slices.Contains(on, name) {
@@ -86,17 +85,17 @@ func (s *Store) addEvent(ctx context.Context, tx *txn, name ingest.EventName, da
 	return err
 }
 
-// waits is a condition on events: a hook whose cursor is ?1 and that wants the names in ?2 is yet to be told.
+// waits is a condition on events: a hook whose cursor is ?1 and that wants the names in ?2 has not received them yet.
 const waits = `id > ?1 AND name IN (SELECT value FROM json_each(?2))`
 
-// NextEvent returns the next event that a hook is to be told, and leases the hook to the owner. ok is false if there is
-// none, if another process tells the hook, or if it is too early to try again.
+// NextEvent returns the next event for a hook, and leases the hook to the owner. ok is false if there is none, if another
+// process has the lease, or if it is too early for a retry.
 func (s *Store) NextEvent(ctx context.Context, c ingest.HookClaim) (e ingest.Event, ok bool, err error) {
 	var idle bool
-	err = s.view(ctx, "look for events to tell", func(tx *txn) error {
+	err = s.view(ctx, "look for events to send", func(tx *txn) error {
 		all, last, err := s.readHooks(ctx, tx, c.Now)
 		h := all[c.Name]
-		idle = h == nil || h.Cursor == last && h.Owner == "" || h.RetryAt.After(c.Now) || held(h, c)
+		idle = h == nil || h.Cursor == last && h.Owner == "" || h.RetryAt.After(c.Now) || isLeased(h, c)
 		return err
 	})
 	if err != nil || idle {
@@ -105,7 +104,7 @@ func (s *Store) NextEvent(ctx context.Context, c ingest.HookClaim) (e ingest.Eve
 	err = s.tx(ctx, "lease a hook", func(tx *txn) error {
 		all, last, err := s.readHooks(ctx, tx, c.Now)
 		h := all[c.Name]
-		if err != nil || h == nil || h.RetryAt.After(c.Now) || held(h, c) {
+		if err != nil || h == nil || h.RetryAt.After(c.Now) || isLeased(h, c) {
 			return err
 		}
 		if err := dropEvents(ctx, tx, all, last, c.Now); err != nil {
@@ -126,8 +125,8 @@ func (s *Store) NextEvent(ctx context.Context, c ingest.HookClaim) (e ingest.Eve
 	return e, ok && err == nil, err
 }
 
-// held reports whether another process tells the hook.
-func held(h *ingest.HookState, c ingest.HookClaim) bool {
+// isLeased reports whether another process has the hook's lease.
+func isLeased(h *ingest.HookState, c ingest.HookClaim) bool {
 	return h.Owner != "" && h.Owner != c.Owner && h.Lease.After(c.Now) &&
 		!h.Lease.After(c.Now.Add(time.Hour)) && !c.Died(h.Owner)
 }
@@ -139,8 +138,8 @@ func scanEvent(row scanner) (e ingest.Event, err error) {
 	return e, err
 }
 
-// Told notes that a hook was told an event, or why not and when to try again. ErrFenced: the owner no longer holds it.
-func (s *Store) Told(ctx context.Context, c ingest.HookClaim, e ingest.Event, why string, retryAt time.Time) error {
+// NoteSent notes that a hook received an event, or why not and when to retry. ErrFenced: the owner's lease is over.
+func (s *Store) NoteSent(ctx context.Context, c ingest.HookClaim, e ingest.Event, why string, retryAt time.Time) error {
 	return s.tx(ctx, "note an event as sent", func(tx *txn) error {
 		all, _, err := s.readHooks(ctx, tx, c.Now)
 		h := all[c.Name]
@@ -161,7 +160,7 @@ func (s *Store) Told(ctx context.Context, c ingest.HookClaim, e ingest.Event, wh
 	})
 }
 
-// keepHooks writes the states, and deletes the events that all hooks were told.
+// keepHooks writes the states, and deletes the events that all hooks have received.
 func keepHooks(ctx context.Context, tx *txn, all hookStates) error {
 	least := int64(-1)
 	for _, h := range all {
@@ -175,7 +174,7 @@ func keepHooks(ctx context.Context, tx *txn, all hookStates) error {
 	return writeNote(ctx, tx, hooksNote, asJSON{all})
 }
 
-// dropEvents deletes events that are too old or too many, and counts them for each hook that was yet to be told.
+// dropEvents deletes events that are too old or too many, and counts them for each hook that has not received them.
 func dropEvents(ctx context.Context, tx *txn, all hookStates, last int64, now time.Time) error {
 	var upTo int64
 	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM events WHERE at < ? OR id <= ?`,

@@ -47,8 +47,8 @@ func TestAQueryThatFindsLittleIsForgivenAndSaysSo(t *testing.T) {
 		for _, h := range r.Items {
 			found += h.Video.ID
 		}
-		if found != tt.finds || tt.looked != "" && r.Looked != tt.looked || r.Forgiven && (len(r.Items) == 0 || !strings.Contains(r.Looked, " o")) {
-			t.Errorf("%s finds %q, looked for %s (forgiven: %v); want %q, %s", tt.query, found, r.Looked, r.Forgiven, tt.finds, tt.looked)
+		if found != tt.finds || tt.looked != "" && r.Interpreted != tt.looked || r.Forgiven && (len(r.Items) == 0 || !strings.Contains(r.Interpreted, " o")) {
+			t.Errorf("%s finds %q, looked for %s (forgiven: %v); want %q, %s", tt.query, found, r.Interpreted, r.Forgiven, tt.finds, tt.looked)
 		}
 	}
 	if r, err := s.Search(t.Context(), store.SearchQuery{Text: "minecraft", MinViews: 1e9}); err != nil || r.Forgiven || len(r.Items) != 0 {

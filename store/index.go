@@ -88,7 +88,7 @@ func (x *index) match(ctx context.Context, expr string, atMost int) (m matches, 
 		if err != nil {
 			return m, err
 		}
-		m.ids = slices.DeleteFunc(m.ids, func(id int64) bool { return !charts.mayHold(id) })
+		m.ids = slices.DeleteFunc(m.ids, func(id int64) bool { return !charts.mayContain(id) })
 	}
 	if !m.capped || atMost == maxMatches {
 		x.walked[expr] = m

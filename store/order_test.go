@@ -163,8 +163,8 @@ func TestASearchNamesItsQuery(t *testing.T) {
 		"-only":                    `"only"`,
 	} {
 		r, err := s.Search(t.Context(), store.SearchQuery{Text: query})
-		if err != nil || r.Looked != want {
-			t.Errorf("%s: %q, %v; want %q", query, r.Looked, err, want)
+		if err != nil || r.Interpreted != want {
+			t.Errorf("%s: %q, %v; want %q", query, r.Interpreted, err, want)
 		}
 	}
 }

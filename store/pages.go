@@ -34,7 +34,7 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 		}
 		slot.Reason = strings.Trim(slot.Shortness()+"; "+slot.Reason, "; ")
 		if err == nil {
-			err = s.tellChart(ctx, tx, id, series, slot)
+			err = s.addChartEvent(ctx, tx, id, series, slot)
 		}
 		return err
 	})
@@ -120,8 +120,8 @@ func placesOf(ctx context.Context, tx *txn, slot int64) (chartPlaces, error) {
 	return all, err
 }
 
-// tellChart writes the event of a chart that is complete.
-func (s *Store) tellChart(ctx context.Context, tx *txn, id, series int64, slot ingest.Slot) error {
+// addChartEvent writes the event of a chart that is complete.
+func (s *Store) addChartEvent(ctx context.Context, tx *txn, id, series int64, slot ingest.Slot) error {
 	if slot.State != ingest.Done || slot.Kind != ingest.KindChart || !s.wants(ingest.ChartSaved) {
 		return nil
 	}

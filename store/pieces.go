@@ -214,9 +214,9 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 	})
 }
 
-// met selects the ids of ?1, a JSON array, that slot ?2 of backfill ?3 need not look up: their videos were fetched at
-// ?4 or later, or the slot or another of its backfill has them waiting or could not look them up.
-const met = `
+// alreadyKnown selects the ids of ?1, a JSON array, that slot ?2 of backfill ?3 need not look up: their videos were
+// fetched at ?4 or later, or the slot or another of its backfill has them waiting or could not look them up.
+const alreadyKnown = `
 SELECT given.value FROM json_each(?1) AS given
 WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >= ?4)
    OR EXISTS (SELECT 1 FROM vanished JOIN pieces USING (slot) WHERE video_id = given.value
@@ -230,7 +230,7 @@ func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.T
 	if len(ids) == 0 {
 		return nil
 	}
-	known, err := column[string](ctx, tx, met, listJSON(ids), p.slot, p.backfill, since.UnixMilli())
+	known, err := column[string](ctx, tx, alreadyKnown, listJSON(ids), p.slot, p.backfill, since.UnixMilli())
 	if err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.As
 		if err := p.mark(ctx, tx, asked.IDs); err != nil {
 			return err
 		}
-		if err := s.tellUploads(ctx, tx, slot, page.Videos); err != nil {
+		if err := s.addUploadEvents(ctx, tx, slot, page.Videos); err != nil {
 			return err
 		}
 		slot.Videos += found
@@ -328,8 +328,8 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.As
 	return slot, a, err
 }
 
-// tellUploads writes the events of the new videos of watched channels.
-func (s *Store) tellUploads(ctx context.Context, tx *txn, slot ingest.Slot, videos []ingest.Video) error {
+// addUploadEvents writes the events of the new videos of watched channels.
+func (s *Store) addUploadEvents(ctx context.Context, tx *txn, slot ingest.Slot, videos []ingest.Video) error {
 	if slot.Kind != ingest.KindUploads {
 		return nil
 	}

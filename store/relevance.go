@@ -112,11 +112,11 @@ func sortByScore(candidates []candidate, oneWord bool) (watched func(views float
 		c.Key = [3]float64{1, c.score, c.Key[0]}
 	}
 	byPosition(candidates)
-	met := map[string]float64{}
+	earlier := map[string]float64{}
 	for i := range candidates {
 		c := &candidates[i]
-		met[c.title]++
-		n := met[c.title]
+		earlier[c.title]++
+		n := earlier[c.title]
 		c.score /= n * n * n
 		if oneWord && c.titleShare == 1 && n < 3 {
 			c.score += wholeWord

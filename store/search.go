@@ -16,9 +16,9 @@ type Result struct {
 	Next string
 	// Capped says that more than maxMatches videos match, and only the newest are considered.
 	Capped bool
-	// Looked describes the search after parsing and forgiving; "" if there was no search.
-	Looked string
-	// Forgiven says that the query found little as typed, and that Looked describes another one.
+	// Interpreted describes the search after parsing and forgiving; "" if there was no search.
+	Interpreted string
+	// Forgiven says that the query found little as typed, and that Interpreted describes another one.
 	Forgiven bool
 	// FreshAt is when the schedule last brought stored data; zero: never.
 	FreshAt time.Time
@@ -89,7 +89,7 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 // result reads the other fields of a page. found holds the page's candidates and, if there is a next page, the first
 // of that; from the time future on, nothing counts.
 func (x *index) result(ctx context.Context, c choice, found []candidate, future int64) (r Result, err error) {
-	r = Result{Capped: c.matches.capped, Looked: c.looked(x.q), Forgiven: c.reading >= respelled}
+	r = Result{Capped: c.matches.capped, Interpreted: c.interpreted(x.q), Forgiven: c.reading >= respelled}
 	if err := x.tx.QueryRowContext(ctx, freshAt, future).Scan(inMillis(&r.FreshAt)); err != nil {
 		return r, err
 	}

@@ -304,8 +304,8 @@ func FuzzNoQueryIsAnError(f *testing.F) {
 					t.Errorf("%q, second page: %v", text, err)
 				}
 			}
-			if (r.Looked == "") != (r.Hint != "") {
-				t.Errorf("%q: looked for %q, hint %q", text, r.Looked, r.Hint)
+			if (r.Interpreted == "") != (r.Hint != "") {
+				t.Errorf("%q: looked for %q, hint %q", text, r.Interpreted, r.Hint)
 			}
 			if _, err := s.Search(t.Context(), store.SearchQuery{Text: "red", After: text}); text != "" && !errors.Is(err, store.ErrCursor) {
 				t.Errorf("%q as a cursor: %v", text, err)

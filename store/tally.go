@@ -105,7 +105,7 @@ func (x *index) unfiltered(ctx context.Context, c choice) (matches, error) {
 // count counts a video for each filter if it passes all the others.
 func (c *Counts) count(q SearchQuery, id int64, category string, published, seen time.Time,
 	length time.Duration, views int64, charted map[ingest.Region]regionCharts) {
-	in := q.Region == "" || charted[q.Region].mayHold(id)
+	in := q.Region == "" || charted[q.Region].mayContain(id)
 	sameCategory := q.Category == "" || q.Category == category
 	popular := q.MinViews == 0 || views >= q.MinViews // hidden views are below 0
 	recent := (q.PublishedSince.IsZero() || !published.Before(q.PublishedSince)) &&
@@ -113,14 +113,14 @@ func (c *Counts) count(q SearchQuery, id int64, category string, published, seen
 	if !q.SeenSince.IsZero() && seen.Before(q.SeenSince) {
 		return
 	}
-	fits := q.Length.Holds(length)
+	fits := q.Length.Contains(length)
 	if in && sameCategory && popular && recent && fits {
 		c.Matches++
 	}
 	if sameCategory && popular && recent && fits {
 		c.Regions[""]++
 		for region, charts := range charted {
-			if charts.mayHold(id) {
+			if charts.mayContain(id) {
 				c.Regions[region]++
 			}
 		}
@@ -145,7 +145,7 @@ func (c *Counts) count(q SearchQuery, id int64, category string, published, seen
 	}
 	if in && sameCategory && popular && recent {
 		for _, l := range append(slices.Clone(ingest.Lengths), ingest.Length{}) {
-			if l.Holds(length) {
+			if l.Contains(length) {
 				c.Lengths[l]++
 			}
 		}

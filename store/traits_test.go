@@ -56,7 +56,7 @@ func found(t *testing.T, s *store.Store, q store.SearchQuery) (shown []string) {
 	for _, h := range r.Items {
 		shown = append(shown, fmt.Sprintf("%s %.6f", h.Video.ID, h.Score))
 	}
-	return append(shown, r.Looked, r.Next)
+	return append(shown, r.Interpreted, r.Next)
 }
 
 // A search that reads the most watched of its matches first answers as one that reads them all.

@@ -86,7 +86,7 @@ func writeVideos(ctx context.Context, tx *txn, at time.Time, series int64, video
 	last, ids := map[string]ingest.Video{}, map[string]int64{}
 	var order []string
 	for _, v := range videos {
-		if _, met := last[v.ID]; !met {
+		if _, found := last[v.ID]; !found {
 			order = append(order, v.ID)
 		}
 		if v.ChannelID != "" {
@@ -147,7 +147,7 @@ func (w *videoWriter) writeChannels(ctx context.Context, videos []ingest.Video) 
 	names := map[string]string{}
 	var order, others []string
 	for _, v := range videos {
-		if _, met := names[v.ChannelID]; !met && v.ChannelID != "" {
+		if _, found := names[v.ChannelID]; !found && v.ChannelID != "" {
 			order = append(order, v.ChannelID)
 			if _, known := w.channels[v.ChannelID]; !known {
 				others = append(others, v.ChannelID)

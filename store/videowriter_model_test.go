@@ -73,7 +73,7 @@ func (n *naive) absent(ids []string, asked int, at time.Time) {
 	proved := asked < 5 || len(ids)*5 <= asked
 	again := 0
 	for _, id := range ids {
-		if v := n.videos[id]; v != nil && v.asked.After(v.fetched) && !v.since.IsZero() && !v.since.After(at.Add(-ingest.AskAgainAfter)) {
+		if v := n.videos[id]; v != nil && v.asked.After(v.fetched) && !v.since.IsZero() && !v.since.After(at.Add(-ingest.RecheckAfter)) {
 			again++
 		}
 	}

@@ -56,7 +56,7 @@ func sharedTakes(ctx context.Context, s *server, parent string, batches int) (us
 	if err != nil {
 		return 0, err
 	}
-	tariff := &quota.Tariff{Zone: time.UTC, Grace: 30 * time.Second, Failure: quota.Failure{Settle: time.Minute}, Pools: []quota.Pool{{Name: "units"}}}
+	tariff := &quota.Tariff{Zone: time.UTC, Grace: 30 * time.Second, Failure: quota.Failure{SyncWait: time.Minute}, Pools: []quota.Pool{{Name: "units"}}}
 	l, err := sharedledger.Open(tariff, remote, journal, 1)
 	if err != nil {
 		return 0, errors.Join(err, remote.Close())

@@ -206,7 +206,7 @@ func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 		t.Errorf("what the restart cost is within what was agreed to: %+v", end)
 	}
 	end := runJSON(t, exitOK, search...)
-	if end.Outcome != "done" || end.Again == 0 {
+	if end.Outcome != "done" || end.PaidTwice == 0 {
 		t.Errorf("%+v", end)
 	}
 	text, _ := ingestCode(t, exitOK, "backfill", "status", end.ID)

@@ -85,7 +85,7 @@ next: ingest backfill run bf-1
 `, "backfill", "status", "bf-1")
 	end := runJSON(t, exitOK, "bf-1")
 	if want := "another run is at work on the last 2 pieces; should it have died, the same command goes on from 2026-02-14 09:43:00Z"; end.Outcome != "due" ||
-		end.Reason != want || end.Held == nil || !end.Held.Equal(now.Add(3*time.Minute)) {
+		end.Reason != want || end.ClaimedUntil == nil || !end.ClaimedUntil.Equal(now.Add(3*time.Minute)) {
 		t.Errorf("a run beside it ends with %+v", end)
 	}
 	wantScreen(t, `

@@ -119,7 +119,7 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun,
 		}
 	}
 	worked, err := a.passBackfill(ctx, w, p, r)
-	defer a.teller(w.store).TellAtEnd(ctx, p.Created, nil)
+	defer a.sender(w.store).SendAtEnd(ctx, p.Created, nil)
 	return a.reportBackfill(ctx, w, p, worked, err)
 }
 

@@ -119,9 +119,9 @@ func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 	d := report.PlanDocument{
 		PlanLine: newBackfillLine(p.BackfillStatus), CreatedAt: term.Second(p.Created),
 		Cancelled: term.TimeOrNull(p.Cancelled),
-		Table:     p.table, Under: p.Table, Known: p.Known, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again,
+		Table:     p.table, Under: p.Table, Known: p.Known, GivenUp: p.GivenUp, Waiting: p.Waiting, PaidTwice: p.PaidTwice,
 		RetryAt: term.FromOrNull(p.RetryAt), LastAt: term.TimeOrNull(p.LastAt),
-		Held: term.FromOrNull(p.HeldUntil), Found: p.found,
+		ClaimedUntil: term.FromOrNull(p.LeasedUntil), Found: p.found,
 		Price: map[string]budget.Range{}, Assuming: p.assuming, Asked: p.asked,
 		Today:  report.PlanToday{Until: term.Second(p.Until), Left: map[string]int64{}, Kept: map[string]int64{}},
 		Likely: p.estimate.Likely(p.DoneUnits, p.Pieces[ingest.Done], p.Open()),
@@ -133,7 +133,7 @@ func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 		p.Open() > 0, p.Lost, p.upkeep
 	for pool := range p.perCall {
 		d.Price[pool] = budget.Range{Low: p.estimate.Low.Cost[pool], High: p.estimate.High.Cost[pool]}
-		d.Today.Kept[pool] = p.Rest[pool]
+		d.Today.Kept[pool] = p.Today[pool]
 		if !p.degraded {
 			d.Today.Left[pool] = p.Left[pool]
 		}
@@ -153,7 +153,7 @@ func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 		return d, err
 	}
 	if p.Open() == 0 && p.Pieces[ingest.Failed] > 0 {
-		d.RetryCost, d.AgainCost = p.costs.Estimate(budget.Size{Pieces: p.Pieces[ingest.Failed]}).Low.Units,
+		d.RetryCost, d.RepeatCost = p.costs.Estimate(budget.Size{Pieces: p.Pieces[ingest.Failed]}).Low.Units,
 			p.costs.Estimate(budget.Size{Pieces: d.Pieces["total"]}).Low.Units
 	}
 	lacks, err := w.store.Lacks(ctx, p.ID, 0)

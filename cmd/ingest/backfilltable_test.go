@@ -155,7 +155,7 @@ func (r *tableRow) play(t *testing.T) {
 		now = now.Add(48 * time.Hour)
 		w.move(now)
 		at(t, now.Format(time.RFC3339))
-		w.Tell(r.lie)
+		w.Lie(r.lie)
 	}
 	before := w.Ledger().Units
 	scheduled := r.limit(t, now)
@@ -197,8 +197,8 @@ func (r *tableRow) play(t *testing.T) {
 			t.Fatalf("it does not end: exit %d\n%s", code, out)
 		}
 	}
-	if kills < r.kills || r.faults != nil && end.Again == 0 {
-		t.Errorf("it was killed %d times, and %d pages were paid for once more: the trouble was none", kills, end.Again)
+	if kills < r.kills || r.faults != nil && end.PaidTwice == 0 {
+		t.Errorf("it was killed %d times, and %d pages were paid for once more: the trouble was none", kills, end.PaidTwice)
 	}
 	r.judge(t, w, before, plan, end, code)
 }
@@ -261,8 +261,8 @@ func (r *tableRow) judge(t *testing.T, w *loggedStandIn, before map[string]int64
 	if end.Vanished > 0 {
 		said = append(said, fmt.Sprintf("%d that the upstream does not have", end.Vanished))
 	}
-	if end.Again > 0 {
-		said = append(said, term.Plural(end.Again, "page")+" paid for once more")
+	if end.PaidTwice > 0 {
+		said = append(said, term.Plural(end.PaidTwice, "page")+" paid for once more")
 	}
 	if end.Lost > 0 {
 		said = append(said, term.Amount(end.Lost, "units")+" for calls that died with their run")

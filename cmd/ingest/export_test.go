@@ -79,8 +79,8 @@ func ProgressLine(began, now store.BackfillStatus, took time.Duration, maxUnits 
 	return progressOf(began, now, took, maxUnits).Line(true)
 }
 
-// HeldText says who holds a claimed slot.
-var HeldText = report.Held
+// ClaimedByText says who holds a claimed slot.
+var ClaimedByText = report.ClaimedBy
 
 // Export writes titles, each with tags, as --csv or --jsonl does.
 func Export(w io.Writer, format, tag string, titles ...string) error {

@@ -202,10 +202,10 @@ func TestAServeWhoseStoreTakesNoWritesIsNotReady(t *testing.T) {
 	d.until("the ledger is asked", func() bool { return d.check("ledger").OK })
 	code, body := d.get("readyz")
 	if code != http.StatusServiceUnavailable || strings.Count(body, "FAIL") != 2 || // the store and the workers
-		strings.Count(body, "no room on the disk") != 1 || strings.Count(body, "the workers rest") != 1 || strings.Count(body, "claim a slot") != 1 {
+		strings.Count(body, "no room on the disk") != 1 || strings.Count(body, "the workers pause") != 1 || strings.Count(body, "claim a slot") != 1 {
 		t.Errorf("%d, want 503 and why: %s", code, body)
 	}
-	if _, page := d.get("status"); !strings.Contains(page, "Nothing is fetched now.</span></h1><p>The workers rest until ") {
+	if _, page := d.get("status"); !strings.Contains(page, "Nothing is fetched now.</span></h1><p>The workers pause until ") {
 		t.Errorf("the page says %s", page)
 	}
 	for range 10 { // heartbeats at which another has spent, which the store cannot note

@@ -109,9 +109,9 @@ func postgresFaults() []fault {
 			leave()
 		}, "max_connections=10", "superuser_reserved_connections=0"),
 		onePostgres("a newer program has changed the schema, and back", func(s *site) {
-			s.pg.Must(s, "UPDATE ingest_quota.ledger SET version = version + 1; ALTER FUNCTION ingest_quota.take_1 RENAME TO take_2; ALTER FUNCTION ingest_quota.look_1 RENAME TO look_2")
+			s.pg.Must(s, "UPDATE ingest_quota.ledger SET version = version + 1; ALTER FUNCTION ingest_quota.take_1 RENAME TO take_2; ALTER FUNCTION ingest_quota.peek_1 RENAME TO peek_2")
 			s.outage()
-			s.pg.Must(s, "UPDATE ingest_quota.ledger SET version = version - 1; ALTER FUNCTION ingest_quota.take_2 RENAME TO take_1; ALTER FUNCTION ingest_quota.look_2 RENAME TO look_1")
+			s.pg.Must(s, "UPDATE ingest_quota.ledger SET version = version - 1; ALTER FUNCTION ingest_quota.take_2 RENAME TO take_1; ALTER FUNCTION ingest_quota.peek_2 RENAME TO peek_1")
 		}),
 		onDisk("its disk full, and room again", func(s *site) {
 			s.pg.Fill(s)

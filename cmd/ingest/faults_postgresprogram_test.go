@@ -132,8 +132,8 @@ func TestLongFaultPostgresLost(t *testing.T) {
 // TestLongFaultPostgresVersions has a newer program change the tables before and during this one's work.
 func TestLongFaultPostgresVersions(t *testing.T) {
 	t.Parallel()
-	const newer = "UPDATE ingest_quota.ledger SET version = version + 1; ALTER FUNCTION ingest_quota.take_1 RENAME TO take_2; ALTER FUNCTION ingest_quota.look_1 RENAME TO look_2"
-	const older = "UPDATE ingest_quota.ledger SET version = version - 1; ALTER FUNCTION ingest_quota.take_2 RENAME TO take_1; ALTER FUNCTION ingest_quota.look_2 RENAME TO look_1"
+	const newer = "UPDATE ingest_quota.ledger SET version = version + 1; ALTER FUNCTION ingest_quota.take_1 RENAME TO take_2; ALTER FUNCTION ingest_quota.peek_1 RENAME TO peek_2"
+	const older = "UPDATE ingest_quota.ledger SET version = version - 1; ALTER FUNCTION ingest_quota.take_2 RENAME TO take_1; ALTER FUNCTION ingest_quota.peek_2 RENAME TO peek_1"
 	for _, of := range []struct{ what, table, change, undo string }{
 		{"store", "ingest.placements", "UPDATE ingest.meta SET value = '99' WHERE name = 'version'", ""},
 		{"ledger", "ingest_quota.entries", newer, older},

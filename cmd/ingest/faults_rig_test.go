@@ -165,7 +165,7 @@ func (s *site) open() {
 	if s.shared, err = sharedledger.Open(s.tariff, s.remote, s.file, s.hosts); err != nil {
 		s.Fatal(err)
 	}
-	s.shared.Host.Name, s.shared.Settle, s.shared.Now = s.dir, s.settle, s.now
+	s.shared.Host.Name, s.shared.SyncWait, s.shared.Now = s.dir, s.settle, s.now
 	s.governor = &quota.Governor{Ledger: s.shared, EmergencyAccount: doubtful{s.shared, s.rig}, Tariff: s.tariff, Account: "default", Now: s.now}
 	s.mute = false
 }

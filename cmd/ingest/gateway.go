@@ -52,7 +52,7 @@ func (a *app) openGateway(ctx context.Context) (*gateway.Room, error) {
 		return nil, err
 	}
 	r := &gateway.Room{Host: f.upstream.Host(), Moved: sqliteledger.ErrMoved, Close: f.close,
-		Look: func(ctx context.Context) error {
+		Ask: func(ctx context.Context) error {
 			f.calls.Save(ctx)
 			_, err := f.ledger.Report(ctx)
 			return err

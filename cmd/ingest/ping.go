@@ -42,8 +42,8 @@ func (a *app) beginPing(ctx context.Context) (end func(summary string, err error
 	}, nil
 }
 
-// teller returns the teller of the configured hooks.
-func (a *app) teller(s *store.Store) *hooks.Teller {
-	return &hooks.Teller{Hooks: a.cfg.Hooks, Store: s, Owner: config.RunName(), Died: config.RunDied,
+// sender returns the sender of the configured hooks.
+func (a *app) sender(s *store.Store) *hooks.Sender {
+	return &hooks.Sender{Hooks: a.cfg.Hooks, Store: s, Owner: config.RunName(), Died: config.RunDied,
 		Now: a.clock.Now, Log: a.log(), Version: version}
 }

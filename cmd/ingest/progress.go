@@ -16,8 +16,8 @@ import (
 
 // How often progress is shown on a terminal, and elsewhere.
 const (
-	drawEvery = time.Second
-	tellEvery = 5 * time.Second
+	drawEvery  = time.Second
+	printEvery = 5 * time.Second
 )
 
 // showProgress shows line's result until stop is called: on a terminal in one place, which is erased at the end,
@@ -26,7 +26,7 @@ func (a *app) showProgress(ctx context.Context, line func(terminal bool) string)
 	if a.quiet || a.json {
 		return func() {}
 	}
-	terminal, every, begin, end := term.IsTerminal(a.stderr), tellEvery, "ingest: ", "\n"
+	terminal, every, begin, end := term.IsTerminal(a.stderr), printEvery, "ingest: ", "\n"
 	if terminal {
 		every, begin, end = drawEvery, "\r\x1b[K", ""
 	}
@@ -50,7 +50,7 @@ func (a *app) showBackfill(ctx context.Context, s *store.Store, p *pricedBackfil
 		return progressOf(p.BackfillStatus, now, time.Since(began), maxUnits), err == nil // else the next read may succeed
 	}
 	if a.json {
-		return term.Repeat(ctx, tellEvery, func() {
+		return term.Repeat(ctx, printEvery, func() {
 			if at, ok := read(); ok {
 				_ = a.printJSON(at) // a closed output is noticed at the end
 			}

@@ -95,7 +95,7 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	}
 	var text strings.Builder
 	sum.Print(&text)
-	defer a.teller(w.store).TellAtEnd(ctx, st.Now, st.Situations())
+	defer a.sender(w.store).SendAtEnd(ctx, st.Now, st.Situations())
 	return end(text.String(), a.reportRun(sum, err))
 }
 

@@ -59,7 +59,7 @@ func TestAClaimedSlotSaysUntilWhenItsClaimLasts(t *testing.T) {
 		lease.Add(-1): "by host/7/x; should it have died, free again at 2026-02-14 09:03:01Z",
 		lease:         "by host/7/x, which has died: free since 2026-02-14 09:03:00Z",
 	} {
-		if got := program.HeldText(slot, at); got != want {
+		if got := program.ClaimedByText(slot, at); got != want {
 			t.Errorf("at %s it is %q, want %q", at, got, want)
 		}
 	}

@@ -67,7 +67,7 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 		return nil
 	}
 	a.say("nothing found for %s", term.Fit(strings.TrimSpace(q.Text), 60))
-	a.say("looked for %s in titles, channels, tags and kept descriptions", term.Clean(r.Looked))
+	a.say("looked for %s in titles, channels, tags and kept descriptions", term.Clean(r.Interpreted))
 	if q.Category != "" && !a.provider().limits.Category.MatchString(q.Category) {
 		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music",
 			term.Fit(q.Category, 30))
@@ -92,7 +92,7 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 // sayMore says how the query was understood, and where there is more.
 func sayMore(out *console, q store.SearchQuery, r store.Result) {
 	if r.Forgiven {
-		out.say("few results as typed; searched for %s instead", term.Clean(r.Looked))
+		out.say("few results as typed; searched for %s instead", term.Clean(r.Interpreted))
 	}
 	if r.Capped {
 		out.say("many videos match: these are the best of the newest ones; add a word to narrow it down")

@@ -157,7 +157,7 @@ func (a *app) openService(ctx context.Context, door *gateway.Door) (*service.Run
 		},
 		Store: serviceStore{w.store, a.clock.Now, w.calls.Total}, Ledger: w.ledger, Source: a.source(w.ledger, w.store),
 		Save: w.calls.Save, Documents: a.reader(w.store).Documents(),
-		Hooks: a.teller(w.store), Close: func() { door.Open(nil); w.close() },
+		Hooks: a.sender(w.store), Close: func() { door.Open(nil); w.close() },
 		Stand: func(ctx context.Context, f standing.Facts, r quota.Report) (standing.Standing, error) {
 			f.Report, f.LedgerErr = r, nil
 			return a.standBy(ctx, f, w.store)
@@ -229,7 +229,7 @@ func (a *app) shareWork(ctx context.Context, w *fetchRuntime, r *service.Runtime
 	}
 	m := &service.Machine{Name: config.Hostname(), Process: name, Store: w.store, CheckClock: w.checkClock,
 		AskDate: w.upstream.AskDate, Gap: w.ledger.Tariff.Gap()}
-	r.MayWork, r.TellIdle, r.OtherIdle = m.MayWork, m.TellIdle, m.OtherIdle
+	r.MayWork, r.ReportIdle, r.OtherIdle = m.MayWork, m.ReportIdle, m.OtherIdle
 	r.Queue = func(ctx context.Context, w *service.Queued) (trigger, wait func(), err error) { return q.Serve(ctx, w) }
 	closeStore := r.Close
 	r.Close = func() { q.Close(); closeStore() }

@@ -87,7 +87,7 @@ func (a *app) ledgerDocument(ctx context.Context, l *ledger, s *store.Store) (re
 		doc.Generation = fmt.Sprintf("%x", uint64(state.Generation))
 	}
 	if b := state.Breaker; b.Until.After(doc.ProvenAt) {
-		doc.AskedAgain, doc.Why = term.FromOrNull(b.Until), b.Why
+		doc.RetryAt, doc.Why = term.FromOrNull(b.Until), b.Why
 	}
 	account := l.audit()
 	slots, err := s.SpentSlots(ctx, account.MissingSince())

@@ -92,7 +92,7 @@ func (a *app) openWith(ctx context.Context,
 	}
 	for _, server := range slices.Compact([]string{a.cfg.Ledger, a.cfg.Store}) {
 		if host := doctor.InClear(server); host != "" {
-			text, cure := doctor.TellInClear(server, host)
+			text, cure := doctor.DescribeInClear(server, host)
 			a.say("ingest: %s: %s", text, cure)
 		}
 	}

@@ -51,10 +51,10 @@ type idItem struct {
 // mapVideos reads a whole answer for the page with a number. An empty list is a page. Fields that differ from the
 // API's documentation are left out, and so are items without an id.
 func mapVideos(body []byte, number int) (page ingest.Page, err error) {
-	page.Videos, page.Next, page.Odd, err = readList(body, number,
-		func(item *videoItem, odd *ingest.Odd) (v ingest.Video, ok bool) {
+	page.Videos, page.Next, page.Malformed, err = readList(body, number,
+		func(item *videoItem, malformed *ingest.Malformed) (v ingest.Video, ok bool) {
 			if ok = isID(item.ID); ok {
-				v = mapVideo(item, odd)
+				v = mapVideo(item, malformed)
 			}
 			return v, ok
 		})
@@ -63,15 +63,15 @@ func mapVideos(body []byte, number int) (page ingest.Page, err error) {
 
 // mapFound reads an answer with ids only, by the same rules.
 func mapFound(body []byte, number int) (found ingest.Found, err error) {
-	found.IDs, found.Next, found.Odd, err = readList(body, number,
-		func(item *idItem, _ *ingest.Odd) (string, bool) { return item.ID, isID(item.ID) })
+	found.IDs, found.Next, found.Malformed, err = readList(body, number,
+		func(item *idItem, _ *ingest.Malformed) (string, bool) { return item.ID, isID(item.ID) })
 	return found, err
 }
 
 // readList returns the items converted by read, and the token of the next page: there is one if Dailymotion says there
 // is more, this page has items, and the next one is within the 1,000 results. It refuses an answer for another page.
 func readList[T, V any](body []byte, number int,
-	read func(*T, *ingest.Odd) (V, bool)) (kept []V, next string, odd ingest.Odd, err error) {
+	read func(*T, *ingest.Malformed) (V, bool)) (kept []V, next string, malformed ingest.Malformed, err error) {
 	var l list[T]
 	if err := json.Unmarshal(body, &l); err != nil {
 		return nil, "", nil, fmt.Errorf("%w: %w", wire.ErrNotAList, err)
@@ -79,17 +79,17 @@ func readList[T, V any](body []byte, number int,
 	if l.Page != nil && *l.Page != number {
 		return nil, "", nil, fmt.Errorf("it is page %d, not page %d", *l.Page, number)
 	}
-	items, odd, err := l.List.Items(pageSize)
+	items, malformed, err := l.List.Items(pageSize)
 	if err == nil {
-		kept, err = wire.Keep(items, &odd, read)
+		kept, err = wire.Keep(items, &malformed, read)
 	}
 	if l.HasMore && len(items) > 0 && number < lastPage {
 		next = strconv.Itoa(number + 1)
 	}
-	return kept, next, odd, err
+	return kept, next, malformed, err
 }
 
-func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
+func mapVideo(it *videoItem, malformed *ingest.Malformed) ingest.Video {
 	v := ingest.Video{
 		ID:        it.ID,
 		Title:     wire.Title(it.Title),
@@ -103,14 +103,14 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 
 		Description: it.Description,
 
-		PublishedAt: parseDate(it.CreatedTime, odd),
-		Views:       wire.Count("views_total", it.ViewsTotal, odd),
-		Likes:       wire.Count("likes_total", it.LikesTotal, odd),
+		PublishedAt: parseDate(it.CreatedTime, malformed),
+		Views:       wire.Count("views_total", it.ViewsTotal, malformed),
+		Likes:       wire.Count("likes_total", it.LikesTotal, malformed),
 	}
-	if it.Tags.Odd {
-		odd.Count("tags")
+	if it.Tags.Malformed {
+		malformed.Count("tags")
 	}
-	if d := parseDuration(it.Duration, odd); !v.Live {
+	if d := parseDuration(it.Duration, malformed); !v.Live {
 		v.Duration = d
 	}
 	return v
@@ -124,20 +124,20 @@ func isID(s string) bool {
 }
 
 // parseDate reads a number of seconds since 1970, up to the year 9999; null is no date.
-func parseDate(n wire.Number, odd *ingest.Odd) time.Time {
+func parseDate(n wire.Number, malformed *ingest.Malformed) time.Time {
 	if n == "" {
 		return time.Time{}
 	}
 	s, err := strconv.ParseInt(string(n), 10, 64)
 	if err != nil || s < 0 || s >= 253402300800 {
-		odd.Count("created_time")
+		malformed.Count("created_time")
 		return time.Time{}
 	}
 	return time.Unix(s, 0).UTC()
 }
 
 // parseDuration reads seconds and drops a fraction; null is 0.
-func parseDuration(n wire.Number, odd *ingest.Odd) time.Duration {
+func parseDuration(n wire.Number, malformed *ingest.Malformed) time.Duration {
 	if n == "" {
 		return 0
 	}
@@ -145,6 +145,6 @@ func parseDuration(n wire.Number, odd *ingest.Odd) time.Duration {
 	if err == nil && s >= 0 && s <= math.MaxInt32 { // "NaN" is not
 		return time.Duration(s) * time.Second
 	}
-	odd.Count("duration")
+	malformed.Count("duration")
 	return 0
 }

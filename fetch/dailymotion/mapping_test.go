@@ -245,12 +245,12 @@ func TestNothingIsHalfUnderstood(t *testing.T) {
 	}
 }
 
-// Odd items are left out and counted; all else of the page is kept.
+// Malformed items are left out and counted; all else of the page is kept.
 func TestOneBadItemIsOneBadItem(t *testing.T) {
 	x, titled := ingest.Video{ID: "x"}, ingest.Video{ID: "x", Title: "t"}
 	for name, tt := range map[string]struct {
-		item, odd string
-		want      ingest.Video // without an id: none
+		item, malformed string
+		want            ingest.Video // without an id: none
 	}{
 		"no id":               {`{"title":"t"}`, "id", ingest.Video{}},
 		"a number for an id":  {`{"id":5,"title":"t"}`, "id", ingest.Video{}},
@@ -278,15 +278,15 @@ func TestOneBadItemIsOneBadItem(t *testing.T) {
 		"null for all":        {`{"id":"x","title":null,"tags":null,"views_total":null}`, "", x},
 	} {
 		page, err := dailymotion.MapVideos([]byte(`{"page":1,"has_more":true,"list":[`+tt.item+`,{"id":"good"}]}`), 1)
-		want, odd := []ingest.Video{tt.want, {ID: "good"}}, ingest.Odd{tt.odd: 1}
+		want, malformed := []ingest.Video{tt.want, {ID: "good"}}, ingest.Malformed{tt.malformed: 1}
 		if tt.want.ID == "" {
 			want = want[1:]
 		}
-		if tt.odd == "" {
-			odd = nil
+		if tt.malformed == "" {
+			malformed = nil
 		}
-		if err != nil || page.Next != "2" || !reflect.DeepEqual(page.Videos, want) || !reflect.DeepEqual(page.Odd, odd) {
-			t.Errorf("%s: %v\n got %+v, odd %v\nwant %+v, odd %v", name, err, page.Videos, page.Odd, want, odd)
+		if err != nil || page.Next != "2" || !reflect.DeepEqual(page.Videos, want) || !reflect.DeepEqual(page.Malformed, malformed) {
+			t.Errorf("%s: %v\n got %+v, malformed %v\nwant %+v, malformed %v", name, err, page.Videos, page.Malformed, want, malformed)
 		}
 	}
 	title := strings.Repeat("ü", 2000)

@@ -31,8 +31,8 @@ var (
 // answer with text that is not UTF-8 (RFC 8259, 8.1), which encoding/json would replace, breaks too. Half of a
 // surrogate pair, which JSON can write and UTF-8 cannot, becomes U+FFFD.
 type List[T any] struct {
-	all *[maxItems + 1]*T // nil: there is no list
-	odd ingest.Odd
+	all       *[maxItems + 1]*T // nil: there is no list
+	malformed ingest.Malformed
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails: Items reports a value that is not a list.
@@ -48,7 +48,7 @@ func (l *List[T]) UnmarshalJSON(b []byte) error {
 	_ = json.Unmarshal(b, &raw) // it is a list
 	for i := range raw {
 		if l.all[i] = nil; raw[i] != nil {
-			l.all[i] = decodeItem[T](*raw[i], &l.odd)
+			l.all[i] = decodeItem[T](*raw[i], &l.malformed)
 		}
 	}
 	return nil
@@ -59,7 +59,7 @@ func (l *List[T]) Absent() bool { return l.all == nil }
 
 // Items returns the items without nulls, and counts of the items that were left out of them. A list of more than most
 // items is refused as a whole.
-func (l *List[T]) Items(most int) ([]*T, ingest.Odd, error) {
+func (l *List[T]) Items(most int) ([]*T, ingest.Malformed, error) {
 	isNil := func(item *T) bool { return item == nil }
 	switch {
 	case l.all == nil:
@@ -67,35 +67,35 @@ func (l *List[T]) Items(most int) ([]*T, ingest.Odd, error) {
 	case len(slices.DeleteFunc(l.all[most:], isNil)) > 0:
 		return nil, nil, ErrTooMany
 	}
-	return slices.DeleteFunc(l.all[:most], isNil), l.odd, nil
+	return slices.DeleteFunc(l.all[:most], isNil), l.malformed, nil
 }
 
 // decodeItem decodes one item of a list, without its wrong fields.
-func decodeItem[T any](raw json.RawMessage, odd *ingest.Odd) *T {
+func decodeItem[T any](raw json.RawMessage, malformed *ingest.Malformed) *T {
 	item := new(T)
 	if !utf8.Valid(raw) {
-		odd.Count("text that is not UTF-8")
+		malformed.Count("text that is not UTF-8")
 		return item
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(raw, item)); ok {
-		odd.Count(cmp.Or(wrong.Field, "id"))
+		malformed.Count(cmp.Or(wrong.Field, "id"))
 	}
 	return item
 }
 
 // Keep returns the items converted by read, and counts those without an id as left out. Duplicates are kept. A list
 // without any id is refused.
-func Keep[T, V any](items []*T, odd *ingest.Odd, read func(*T, *ingest.Odd) (v V, ok bool)) ([]V, error) {
+func Keep[T, V any](items []*T, malformed *ingest.Malformed, read func(*T, *ingest.Malformed) (v V, ok bool)) ([]V, error) {
 	kept := slices.Grow([]V(nil), len(items))
 	for _, item := range items {
-		if v, ok := read(item, odd); ok {
+		if v, ok := read(item, malformed); ok {
 			kept = append(kept, v)
 		}
 	}
 	if len(items) > 0 && len(kept) == 0 {
 		return nil, ErrNoIDs
 	}
-	odd.LeftOut(len(items) - len(kept))
+	malformed.LeftOut(len(items) - len(kept))
 	return kept, nil
 }
 
@@ -103,7 +103,7 @@ func Keep[T, V any](items []*T, odd *ingest.Odd, read func(*T, *ingest.Odd) (v V
 // when it is parsed.
 type Number string
 
-// UnmarshalJSON implements json.Unmarshaler. It never fails, so that one odd number does not lose the page.
+// UnmarshalJSON implements json.Unmarshaler. It never fails, so that one malformed number does not lose the page.
 func (n *Number) UnmarshalJSON(b []byte) error {
 	text := string(b)
 	if text == "null" {
@@ -117,14 +117,14 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 }
 
 // Count returns a count; nil if it is withheld, that is, absent or null. Anything but a number from 0 to MaxInt64 is
-// counted as odd, and nil too.
-func Count(field string, n Number, odd *ingest.Odd) *int64 {
+// counted as malformed, and nil too.
+func Count(field string, n Number, malformed *ingest.Malformed) *int64 {
 	if n == "" {
 		return nil
 	}
 	i, err := strconv.ParseInt(string(n), 10, 64)
 	if err != nil || i < 0 {
-		odd.Count(field)
+		malformed.Count(field)
 		return nil
 	}
 	return &i
@@ -136,21 +136,21 @@ const maxTexts = 64 << 10
 
 // Texts is a list of texts and numbers as written, without nulls and empty texts.
 type Texts struct {
-	List []string
-	Odd  bool // malformed, and so left out
+	List      []string
+	Malformed bool // malformed, and so left out
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails, so that the rest of the item is read.
 func (t *Texts) UnmarshalJSON(b []byte) error {
 	if len(b) > maxTexts {
-		t.Odd = true
+		t.Malformed = true
 		return nil
 	}
 	if json.Unmarshal(b, &t.List) != nil {
 		var all []any
 		numbers := json.NewDecoder(bytes.NewReader(b))
 		numbers.UseNumber()
-		t.Odd = numbers.Decode(&all) != nil
+		t.Malformed = numbers.Decode(&all) != nil
 		t.List = nil
 		for _, one := range all {
 			switch one := one.(type) {
@@ -159,11 +159,11 @@ func (t *Texts) UnmarshalJSON(b []byte) error {
 			case json.Number:
 				t.List = append(t.List, one.String())
 			default:
-				t.Odd = t.Odd || one != nil
+				t.Malformed = t.Malformed || one != nil
 			}
 		}
 	}
-	if t.List = slices.DeleteFunc(t.List, func(s string) bool { return s == "" }); len(t.List) == 0 || t.Odd {
+	if t.List = slices.DeleteFunc(t.List, func(s string) bool { return s == "" }); len(t.List) == 0 || t.Malformed {
 		t.List = nil
 	}
 	return nil

@@ -27,7 +27,7 @@ func TestAnAnswerIsMappedWithoutChanges(t *testing.T) {
 		"counts, some withheld": {
 			counts, `{"items":[{"id":"a","statistics":{"viewCount":"0","likeCount":"2","commentCount":"9223372036854775807"}},{"id":"b"},null,
 			{"statistics":{"viewCount":"1"}},{"id":"a","statistics":{"viewCount":null}}]}`,
-			[]ingest.Counts{{ID: "a", Views: n(0), Likes: n(2), Comments: n(9223372036854775807), Odd: ingest.Odd{"id": 1}}, {ID: "b"}, {ID: "a"}},
+			[]ingest.Counts{{ID: "a", Views: n(0), Likes: n(2), Comments: n(9223372036854775807), Malformed: ingest.Malformed{"id": 1}}, {ID: "b"}, {ID: "a"}},
 		},
 		"counts of none":           {counts, `{"items":[]}`, []ingest.Counts(nil)},
 		"counts without a list":    {counts, `{"kind":"youtube#batchGetStatsResponse"}`, []ingest.Counts(nil)},
@@ -42,7 +42,7 @@ func TestAnAnswerIsMappedWithoutChanges(t *testing.T) {
 		"a handle's channel":       {handle, `{"items":[{"id":"UC9","statistics":{"videoCount":"0"}}]}`, ingest.Channel{ID: "UC9", Videos: n(0)}},
 		"categories":               {categories, `{"items":[{"id":"1","snippet":{"title":"Film & Animation"}},{"id":"2","snippet":{"title":""}},{"snippet":{"title":"x"}},null]}`, []ingest.Category{{ID: "1", Name: "Film & Animation"}}},
 		"half a surrogate pair":    {channel, `{"items":[{"id":"UC1","snippet":{"title":"a\ud83d \ud83d\ude00"}}]}`, ingest.Channel{ID: "UC1", Title: "a\ufffd 😀"}},
-		"found no ids of videos":   {search, `{"items":[{"id":{"videoId":" a"}},{"id":{"videoId":"b"}},{"id":{"videoId":"` + strings.Repeat("c", 65) + `"}}]}`, ingest.Found{IDs: []string{"b"}, Odd: ingest.Odd{"id": 2}}},
+		"found no ids of videos":   {search, `{"items":[{"id":{"videoId":" a"}},{"id":{"videoId":"b"}},{"id":{"videoId":"` + strings.Repeat("c", 65) + `"}}]}`, ingest.Found{IDs: []string{"b"}, Malformed: ingest.Malformed{"id": 2}}},
 		"nothing but nulls behind": {search, `{"items":[{"id":{"videoId":"a"}}` + strings.Repeat(",null", 60) + `]}`, ingest.Found{IDs: []string{"a"}}},
 	}
 	for name, tt := range tests {

@@ -102,9 +102,9 @@ type channelItem struct {
 
 // mapChannel finds the requested channel in a whole answer of channels.list; wire.ErrAbsent if the answer lists none.
 func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
-	_, items, odd, err := readList[channelItem](body, pageSize, "youtube#channelListResponse")
-	if err == nil && len(odd) > 0 { // the answer is about one channel only
-		err = fmt.Errorf("%w: %v", wire.ErrNotAList, odd)
+	_, items, malformed, err := readList[channelItem](body, pageSize, "youtube#channelListResponse")
+	if err == nil && len(malformed) > 0 { // the answer is about one channel only
+		err = fmt.Errorf("%w: %v", wire.ErrNotAList, malformed)
 	}
 	if err != nil {
 		return ingest.Channel{}, err
@@ -129,6 +129,6 @@ func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
 		return ingest.Channel{}, fmt.Errorf("%w: channel %.60q", wire.ErrAbsent, idOrHandle)
 	}
 	ch := ingest.Channel{ID: found.ID, Title: found.Snippet.Title, Uploads: found.ContentDetails.RelatedPlaylists.Uploads}
-	ch.Videos = wire.Count("statistics.videoCount", found.Statistics.VideoCount, &odd) // nil too if it is odd
+	ch.Videos = wire.Count("statistics.videoCount", found.Statistics.VideoCount, &malformed) // nil too if it is malformed
 	return ch, nil
 }

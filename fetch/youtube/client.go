@@ -4,7 +4,7 @@
 // Google's client builds the requests. Package wire carries the key and keeps the body, which is decoded here, into
 // the fields of ingest.Video: the client's structs cannot tell a withheld count from zero. A bad item does not spoil
 // its page: a field that differs from the API's documentation is left out of its video, a video without an id out of
-// its list, and ingest.Odd counts them.
+// its list, and ingest.Malformed counts them.
 package youtube
 
 import (

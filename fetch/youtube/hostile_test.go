@@ -14,7 +14,7 @@ import (
 )
 
 // hostileRows are answers that no API should give, and their expected treatment: a refusal by name, or all but the
-// odd items.
+// malformed items.
 func hostileRows(t *testing.T) []row {
 	const whole = `{"nextPageToken":"T","items":[{"id":"v","snippet":{"title":"t"}}]}`
 	rows := []row{

@@ -41,7 +41,7 @@ type list[T any] struct {
 
 // readList reads a whole answer of at most most items. If kind is not "", an answer of that kind may lack the list:
 // some methods leave an empty list out [seen, channels.list].
-func readList[T any](body []byte, most int, kind string) (l list[T], items []*T, odd ingest.Odd, err error) {
+func readList[T any](body []byte, most int, kind string) (l list[T], items []*T, malformed ingest.Malformed, err error) {
 	err = json.Unmarshal(body, &l)
 	switch {
 	case err != nil:
@@ -53,8 +53,8 @@ func readList[T any](body []byte, most int, kind string) (l list[T], items []*T,
 	case len(l.Next) > maxToken:
 		return l, nil, nil, errToken
 	}
-	items, odd, err = l.Items.Items(most)
-	return l, items, odd, err
+	items, malformed, err = l.Items.Items(most)
+	return l, items, malformed, err
 }
 
 // checkNextToken refuses an answer whose next page is the page at token itself, as following it would pay for the same
@@ -74,8 +74,8 @@ type statistics struct {
 }
 
 // counts returns nil for a count that is withheld or malformed.
-func (s *statistics) counts(odd *ingest.Odd) (views, likes, comments *int64) {
-	return wire.Count("statistics.viewCount", s.ViewCount, odd),
-		wire.Count("statistics.likeCount", s.LikeCount, odd),
-		wire.Count("statistics.commentCount", s.CommentCount, odd)
+func (s *statistics) counts(malformed *ingest.Malformed) (views, likes, comments *int64) {
+	return wire.Count("statistics.viewCount", s.ViewCount, malformed),
+		wire.Count("statistics.likeCount", s.LikeCount, malformed),
+		wire.Count("statistics.commentCount", s.CommentCount, malformed)
 }

@@ -55,17 +55,17 @@ type videoItem struct {
 // mapPage reads a whole answer of videos.list, without items that have no id or are of another kind. An item without a
 // snippet has empty fields.
 func mapPage(body []byte) (page ingest.Page, err error) {
-	l, items, odd, err := readList[videoItem](body, pageSize, "")
-	page = ingest.Page{Next: l.Next, Odd: odd}
+	l, items, malformed, err := readList[videoItem](body, pageSize, "")
+	page = ingest.Page{Next: l.Next, Malformed: malformed}
 	if err == nil {
-		page.Videos, err = wire.Keep(items, &page.Odd, func(it *videoItem, odd *ingest.Odd) (ingest.Video, bool) {
-			return mapVideo(it, odd), anID.MatchString(it.ID) && (it.Kind == "" || it.Kind == "youtube#video")
+		page.Videos, err = wire.Keep(items, &page.Malformed, func(it *videoItem, malformed *ingest.Malformed) (ingest.Video, bool) {
+			return mapVideo(it, malformed), anID.MatchString(it.ID) && (it.Kind == "" || it.Kind == "youtube#video")
 		})
 	}
 	return page, err
 }
 
-func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
+func mapVideo(it *videoItem, malformed *ingest.Malformed) ingest.Video {
 	s, t := &it.Snippet, &it.Snippet.Thumbnails
 	v := ingest.Video{
 		ID:        it.ID,
@@ -81,14 +81,14 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 
 		Description: s.Description,
 	}
-	if s.Tags.Odd {
-		odd.Count("snippet.tags")
+	if s.Tags.Malformed {
+		malformed.Count("snippet.tags")
 	}
 	if s.PublishedAt != "" {
 		if at, err := time.Parse(time.RFC3339, s.PublishedAt); err == nil {
 			v.PublishedAt = at.UTC()
 		} else {
-			odd.Count("snippet.publishedAt")
+			malformed.Count("snippet.publishedAt")
 		}
 	}
 	// A live broadcast has no duration (see ingest.Video), even if YouTube gives an upcoming premiere one. "P0D" means
@@ -96,13 +96,13 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 	if text := it.ContentDetails.Duration; text != "" {
 		d, err := parseDuration(text)
 		if err != nil {
-			odd.Count("contentDetails.duration")
+			malformed.Count("contentDetails.duration")
 		}
 		if v.Live = v.Live || text == "P0D"; !v.Live {
 			v.Duration = d
 		}
 	}
-	v.Views, v.Likes, v.Comments = it.Statistics.counts(odd)
+	v.Views, v.Likes, v.Comments = it.Statistics.counts(malformed)
 	return v
 }
 

@@ -69,21 +69,21 @@ func TestAPageKeepsOrderAndDuplicates(t *testing.T) {
 	}
 }
 
-// Odd items are left out and counted; all else of the page is kept.
+// Malformed items are left out and counted; all else of the page is kept.
 func TestOneBadItemIsOneBadItem(t *testing.T) {
 	const good = `{"id":"good","snippet":{"title":"t"},"statistics":{"viewCount":"1"}}`
-	of := func(field string) ingest.Odd { return ingest.Odd{field: 1} }
+	of := func(field string) ingest.Malformed { return ingest.Malformed{field: 1} }
 	v, titled := ingest.Video{ID: "v"}, ingest.Video{ID: "v", Title: "t"}
 	for name, tt := range map[string]struct {
-		item string
-		want ingest.Video // without an id: none
-		odd  ingest.Odd
+		item      string
+		want      ingest.Video // without an id: none
+		malformed ingest.Malformed
 	}{
 		"no id":                {`{"snippet":{"title":"t"}}`, ingest.Video{}, of("id")},
 		"an id of null":        {`{"id":null}`, ingest.Video{}, of("id")},
 		"a number for an id":   {`{"id":7,"snippet":{"title":"t"}}`, ingest.Video{}, of("id")},
 		"an object for an id":  {`{"id":{"videoId":"v"}}`, ingest.Video{}, of("id")},
-		"bytes for an id":      {"{\"id\":\"v\xff\"}", ingest.Video{}, ingest.Odd{"id": 1, "text that is not UTF-8": 1}},
+		"bytes for an id":      {"{\"id\":\"v\xff\"}", ingest.Video{}, ingest.Malformed{"id": 1, "text that is not UTF-8": 1}},
 		"a space in an id":     {`{"id":" v"}`, ingest.Video{}, of("id")},
 		"an endless id":        {`{"id":"` + strings.Repeat("v", 5000) + `"}`, ingest.Video{}, of("id")},
 		"another kind":         {`{"kind":"youtube#activity","id":"v"}`, ingest.Video{}, of("id")},
@@ -94,8 +94,8 @@ func TestOneBadItemIsOneBadItem(t *testing.T) {
 		"numbers for objects":  {`{"id":"v","snippet":7}`, v, of("snippet")},
 		"lists for objects":    {`{"id":"v","statistics":[1],"snippet":{"title":"t"}}`, titled, of("statistics")},
 		"a number for a title": {`{"id":"v","snippet":{"title":1,"channelTitle":"c"}}`, ingest.Video{ID: "v", Channel: "c"}, of("snippet.title")},
-		"bytes for a title":    {"{\"id\":\"v\",\"snippet\":{\"title\":\"\xff\xc0\\\"\x80\",\"categoryId\":\"1\"}}", ingest.Video{}, ingest.Odd{"id": 1, "text that is not UTF-8": 1}},
-		"bytes for a name":     {"{\"id\":\"v\",\"\xff\":\"x\",\"snippet\":{\"title\":\"t\"}}", ingest.Video{}, ingest.Odd{"id": 1, "text that is not UTF-8": 1}},
+		"bytes for a title":    {"{\"id\":\"v\",\"snippet\":{\"title\":\"\xff\xc0\\\"\x80\",\"categoryId\":\"1\"}}", ingest.Video{}, ingest.Malformed{"id": 1, "text that is not UTF-8": 1}},
+		"bytes for a name":     {"{\"id\":\"v\",\"\xff\":\"x\",\"snippet\":{\"title\":\"t\"}}", ingest.Video{}, ingest.Malformed{"id": 1, "text that is not UTF-8": 1}},
 		"tags of text":         {`{"id":"v","snippet":{"tags":"a","title":"t"}}`, titled, of("snippet.tags")},
 		"tags of booleans":     {`{"id":"v","snippet":{"tags":[true],"title":"t"}}`, titled, of("snippet.tags")},
 		"endless tags":         {`{"id":"v","snippet":{"tags":[""` + strings.Repeat(`,""`, 40_000) + `],"title":"t"}}`, titled, of("snippet.tags")},
@@ -111,17 +111,17 @@ func TestOneBadItemIsOneBadItem(t *testing.T) {
 		"an empty count":       {`{"id":"v","statistics":{"commentCount":""}}`, v, of("statistics.commentCount")},
 		"a true count":         {`{"id":"v","statistics":{"viewCount":true}}`, v, of("statistics.viewCount")},
 		"two of them": {`{"id":"v","snippet":{"publishedAt":"x"},"statistics":{"viewCount":"x"}}`, v,
-			ingest.Odd{"snippet.publishedAt": 1, "statistics.viewCount": 1}},
+			ingest.Malformed{"snippet.publishedAt": 1, "statistics.viewCount": 1}},
 	} {
 		page, err := youtube.MapPage([]byte(`{"nextPageToken":"T","items":[` + tt.item + `,` + good + `]}`))
 		want := []ingest.Video{tt.want, {ID: "good", Title: "t", Views: n(1)}}
 		if tt.want.ID == "" {
 			want = want[1:]
 		}
-		if err != nil || page.Next != "T" || !reflect.DeepEqual(page.Videos, want) || !reflect.DeepEqual(page.Odd, tt.odd) {
-			t.Errorf("%s: %v\n got %+v, odd %v\nwant %+v, odd %v", name, err, page.Videos, page.Odd, want, tt.odd)
+		if err != nil || page.Next != "T" || !reflect.DeepEqual(page.Videos, want) || !reflect.DeepEqual(page.Malformed, tt.malformed) {
+			t.Errorf("%s: %v\n got %+v, malformed %v\nwant %+v, malformed %v", name, err, page.Videos, page.Malformed, want, tt.malformed)
 		}
-		if said := page.Odd.String(); strings.Contains(said, canary) || (said == "") != (tt.odd == nil) {
+		if said := page.Malformed.String(); strings.Contains(said, canary) || (said == "") != (tt.malformed == nil) {
 			t.Errorf("%s: says %q", name, said)
 		}
 	}

@@ -89,19 +89,19 @@ func (h *searchHit) video() (id, published string) { return h.ID.VideoID, h.Snip
 // mapFound reads a whole answer that lists videos by ids, for the page at token. Items without one are left out;
 // duplicates are kept.
 func mapFound[T any](body []byte, token string, video func(*T) (id, published string)) (ingest.Found, error) {
-	l, items, odd, err := readList[T](body, pageSize, "")
+	l, items, malformed, err := readList[T](body, pageSize, "")
 	if err = cmp.Or(err, checkNextToken(token, l.Next)); err != nil {
 		return ingest.Found{}, err
 	}
-	found, known := ingest.Found{Next: l.Next, Odd: odd}, true
-	if total := wire.Count("", l.PageInfo.TotalResults, new(ingest.Odd)); total != nil {
+	found, known := ingest.Found{Next: l.Next, Malformed: malformed}, true
+	if total := wire.Count("", l.PageInfo.TotalResults, new(ingest.Malformed)); total != nil {
 		found.Total = int(min(*total, mostTotal))
 	}
 	for _, item := range items {
 		id, published := video(item)
 		if !anID.MatchString(id) {
 			if id != "" {
-				found.Odd.Count("id")
+				found.Malformed.Count("id")
 			}
 			continue
 		}
@@ -114,7 +114,7 @@ func mapFound[T any](body []byte, token string, video func(*T) (id, published st
 	if !known {
 		found.Newest = time.Time{}
 	}
-	if len(found.Odd) > 0 && len(found.IDs) == 0 {
+	if len(found.Malformed) > 0 && len(found.IDs) == 0 {
 		return ingest.Found{}, wire.ErrNoIDs
 	}
 	return found, nil

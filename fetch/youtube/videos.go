@@ -97,17 +97,17 @@ type countedItem struct {
 // mapCounts reads a whole answer of videos.batchGetStats, without items that have no id. If all requested videos are
 // gone, the answer may have no list.
 func mapCounts(body []byte) ([]ingest.Counts, error) {
-	_, items, odd, err := readList[countedItem](body, maxIDsPerCall, "youtube#batchGetStatsResponse")
+	_, items, malformed, err := readList[countedItem](body, maxIDsPerCall, "youtube#batchGetStatsResponse")
 	if err != nil {
 		return nil, err
 	}
-	all, err := wire.Keep(items, &odd, func(item *countedItem, odd *ingest.Odd) (c ingest.Counts, ok bool) {
+	all, err := wire.Keep(items, &malformed, func(item *countedItem, malformed *ingest.Malformed) (c ingest.Counts, ok bool) {
 		c.ID = item.ID
-		c.Views, c.Likes, c.Comments = item.Statistics.counts(odd)
+		c.Views, c.Likes, c.Comments = item.Statistics.counts(malformed)
 		return c, anID.MatchString(c.ID)
 	})
 	if len(all) > 0 {
-		all[0].Odd = odd
+		all[0].Malformed = malformed
 	}
 	return all, err
 }
@@ -135,7 +135,7 @@ func (c *Client) Categories(region ingest.Region) fetch.Call[[]ingest.Category] 
 
 // mapCategories reads a whole answer of videoCategories.list, without items that lack an id or a name.
 func mapCategories(body []byte) ([]ingest.Category, error) {
-	_, items, odd, err := readList[struct {
+	_, items, malformed, err := readList[struct {
 		ID      string `json:"id"`
 		Snippet struct {
 			Title string `json:"title"`
@@ -150,7 +150,7 @@ func mapCategories(body []byte) ([]ingest.Category, error) {
 			all = append(all, ingest.Category{ID: item.ID, Name: item.Snippet.Title})
 		}
 	}
-	if len(odd) > 0 && len(all) == 0 {
+	if len(malformed) > 0 && len(all) == 0 {
 		return nil, wire.ErrNoIDs
 	}
 	return all, nil

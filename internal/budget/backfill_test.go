@@ -100,7 +100,7 @@ func outlook(t *testing.T, used24, usedDay, reserved, day int64) budget.Outlook 
 		}
 		r.Pools = append(r.Pools, report)
 	}
-	return budget.NewOutlook(r, quota.Reserve{Until: until, Rest: quota.Cost{"units": reserved}}, budget.Price{Total: quota.Cost{"units": day}}, costs)
+	return budget.NewOutlook(r, quota.Reserve{Until: until, Today: quota.Cost{"units": reserved}}, budget.Price{Total: quota.Cost{"units": day}}, costs)
 }
 
 func TestTheOutlookIsThePartThatCeilingsAndScheduleLeave(t *testing.T) {
@@ -132,7 +132,7 @@ func TestTheOutlookIsThePartThatCeilingsAndScheduleLeave(t *testing.T) {
 			}
 		}
 	}
-	reserve := quota.Reserve{Until: start.Add(5 * time.Hour), Rest: quota.Cost{"units": 500}}
+	reserve := quota.Reserve{Until: start.Add(5 * time.Hour), Today: quota.Cost{"units": 500}}
 	if o := budget.NewOutlook(r, reserve, budget.Price{}, tariff(t, "classic")); o.Left["units"] != 1000 {
 		t.Errorf("of 9,000 used, 3,500 come back before the day ends, and the schedule takes 500: %d are left of 7,000", o.Left["units"])
 	}

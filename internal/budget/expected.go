@@ -73,12 +73,12 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 // lastHours is the hour of a day when its last slots begin: a refusal then ends a plan that was right.
 const lastHours = 22
 
-// restDays is on how many days no more is tried after two trials in vain, or one more.
-const restDays = 2
+// cautiousDays is how many days pass without a trial after two refused ones.
+const cautiousDays = 2
 
-// rests reports whether no more is tried on the day that begins at a time than the provider is expected to give: it has
-// refused on that day, or on one of the last days such a trial was refused, as another was one or a few days before.
-func rests(days []OthersDay, begins time.Time) bool {
+// isCautious reports whether the day that begins at a time gets no more calls than the provider is expected to answer:
+// it has refused on that day, or it refused such a trial on one of the last days and another one a few days before.
+func isCautious(days []OthersDay, begins time.Time) bool {
 	inVain := func(n int) bool {
 		d := ago(days, begins, n)
 		return d != nil && d.Stopped != nil && d.StoppedIn >= lastHours
@@ -86,7 +86,7 @@ func rests(days []OthersDay, begins time.Time) bool {
 	if d := ago(days, begins, 0); d != nil && d.Stopped != nil {
 		return true
 	}
-	for n := 1; n <= restDays; n++ {
+	for n := 1; n <= cautiousDays; n++ {
 		if inVain(n) {
 			return slices.ContainsFunc([]int{n + 1, n + 2, n + 3}, inVain)
 		}
@@ -98,7 +98,7 @@ func rests(days []OthersDay, begins time.Time) bool {
 // gave before it refused, and an eighth more after each day without a refusal on which more was tried. If the ledger
 // counted more on a later day, others took less, and half of their takes then are expected, or none if the refusal was
 // the only one. If others keep to their weekdays, their takes on the same weekday a week ago are expected. by is the
-// refusal that less than the limit rests on.
+// refusal that less than the limit depends on.
 func level(days []OthersDay, today time.Time, limit int64) (left int64, by *OthersDay) {
 	left, proven := limit, limit
 	once := single(days)
@@ -112,7 +112,7 @@ func level(days []OthersDay, today time.Time, limit int64) (left int64, by *Othe
 				left = limit
 			}
 			proven = left
-		case left < limit && d.Begins.Before(today) && !rests(days, d.Begins):
+		case left < limit && d.Begins.Before(today) && !isCautious(days, d.Begins):
 			left = min(left+max(left/8, 1), limit)
 		}
 	}
@@ -141,14 +141,14 @@ func single(days []OthersDay) bool {
 }
 
 // sureUntil returns the hour of the day when the provider may refuse although its level is planned for: the hour of the
-// refusal that the plan rests on, unless that ended a day's last slots and no more is tried in them now, or the hour of
+// refusal that the plan depends on, unless that ended a day's last slots and no more is tried in them now, or the hour of
 // yesterday's refusal that was lifted. Our charts may have taken more by then than others leave today. Zero: there is
 // none.
 func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.Time) {
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
 			left, by := level(h[pool.Name], today, w.Limit)
-			if left == w.Limit || by != nil && by.StoppedIn >= lastHours && rests(h[pool.Name], today) {
+			if left == w.Limit || by != nil && by.StoppedIn >= lastHours && isCautious(h[pool.Name], today) {
 				by = nil
 			}
 			last, now := ago(h[pool.Name], today, 1), ago(h[pool.Name], today, 0)

@@ -135,7 +135,7 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 			if begun, _ := providerDay(r.At, t.Zone); begun.After(today) && gives < w.Limit {
 				return share.Of(w.Limit) // calls count for the new day already, although nothing is known yet about it
 			}
-			if !rests(days, today) {
+			if !isCautious(days, today) {
 				gives = min(gives+min(trial[pool], max(gives/8, 1)), w.Limit)
 			}
 			return max(0, share.Of(w.Limit)-gives) + restOfDay(usual, days, today, r.At)

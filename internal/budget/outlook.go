@@ -44,7 +44,7 @@ func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Ti
 	for i := range r.windows {
 		room, w := &r.windows[i], pool.Windows[i]
 		comes := room.returns
-		room.left -= min(back(&comes, ends), o.Rest[pool.Name])
+		room.left -= min(back(&comes, ends), o.Today[pool.Name])
 		if rest := o.Until.Sub(now); !w.Day() && w.Length < day && rest > w.Length {
 			room.left += int64(float64(o.backfillRoom(pool, w)) * float64(rest-w.Length) / float64(w.Length))
 		}

@@ -37,7 +37,7 @@ func (NoSlots) DueSince(context.Context, string, time.Time) ([]ingest.Slot, erro
 // the average of its job's recent slots or, if none is done yet, its price. Nothing is reserved for a refresh: like a
 // backfill, it leaves enough for other jobs.
 func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time) (quota.Reserve, error) {
-	r := quota.Reserve{Rest: quota.Cost{}, Whole: map[string]map[string]int64{}}
+	r := quota.Reserve{Today: quota.Cost{}, Whole: map[string]map[string]int64{}}
 	_, r.Until = providerDay(now, s.Tariff.Zone)
 	for _, schedule := range s.Jobs {
 		if schedule.Job.Kind == ingest.KindRefresh {
@@ -52,7 +52,7 @@ func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time)
 			return r, fmt.Errorf("find the schedule's remaining need: %w", err)
 		}
 		// one at midnight is the next day's
-		r.Rest.Add(each, int64(open+len(schedule.Between(now, r.Until.Add(-time.Second)))))
+		r.Today.Add(each, int64(open+len(schedule.Between(now, r.Until.Add(-time.Second)))))
 		s.reserveWindows(r.Whole, each, schedule, now)
 	}
 	return r, nil

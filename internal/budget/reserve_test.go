@@ -65,8 +65,8 @@ func TestTheReserveIsTheSchedulesRemainingNeed(t *testing.T) {
 		{"a refresh needs nothing", []ingest.Job{refresh()}, nil, at(5, 10), quota.Cost{}},
 	} {
 		r, err := schedule(t, tt.jobs...).Reserve(t.Context(), tt.past, tt.now)
-		if err != nil || !maps.Equal(r.Rest, tt.want) {
-			t.Errorf("%s: %v, %v, want %v", tt.name, r.Rest, err, tt.want)
+		if err != nil || !maps.Equal(r.Today, tt.want) {
+			t.Errorf("%s: %v, %v, want %v", tt.name, r.Today, err, tt.want)
 		}
 		if turn := r.Until.Sub(tt.now); r.Until.Hour() != 8 || turn <= 0 || turn > 24*time.Hour {
 			t.Errorf("%s: until %v", tt.name, r.Until)
@@ -95,7 +95,7 @@ func TestAReserveIsComputedOnceAMinuteAndWhenTheDayTurns(t *testing.T) {
 		if !now.Before(turns) {
 			until = turns.Add(24 * time.Hour)
 		}
-		return quota.Reserve{Until: until, Rest: quota.Cost{"units": int64(computed)}}, broken
+		return quota.Reserve{Until: until, Today: quota.Cost{"units": int64(computed)}}, broken
 	}}
 	for _, step := range []struct {
 		name  string
@@ -112,7 +112,7 @@ func TestAReserveIsComputedOnceAMinuteAndWhenTheDayTurns(t *testing.T) {
 		{"it cannot be computed: the last one holds", turns.Add(2 * time.Minute), errors.New("no store"), 4},
 	} {
 		now, broken = step.at, step.fails
-		if got := r.Reserve(t.Context()); got.Rest["units"] != step.want {
+		if got := r.Reserve(t.Context()); got.Today["units"] != step.want {
 			t.Errorf("%s: %v, want %d", step.name, got, step.want)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// reserveHolds is how long a computed reserve is used. Until the provider's day turns, a reserve only falls.
-const reserveHolds = time.Minute
+// reserveFor is how long a computed reserve is used. Until the provider's day turns, a reserve only falls.
+const reserveFor = time.Minute
 
 // ReserveCache returns the amounts that the takes of backfills and of a refresh must leave for the schedule. It
 // computes that only on request, since most runs refresh nothing. Safe for concurrent use.
@@ -45,7 +45,7 @@ func (r *ReserveCache) Reserve(ctx context.Context) quota.Reserve {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Now()
-	if age := now.Sub(r.at); age >= 0 && age < reserveHolds && now.Before(r.last.Until) {
+	if age := now.Sub(r.at); age >= 0 && age < reserveFor && now.Before(r.last.Until) {
 		return r.last
 	}
 	if err := r.update(ctx, now); err != nil && ctx.Err() == nil {

@@ -16,9 +16,9 @@ type demand struct {
 	every    time.Duration // of a series, as far as the other pools pay for it: the job's own, or longer; 0: a cron line
 }
 
-// settleDemands is how often the demands are computed from the intervals that the demands before leave. A job that two
+// demandRounds is how often the demands are computed from the intervals that the demands before leave. A job that two
 // pools slow needs more than one round.
-const settleDemands = 3
+const demandRounds = 3
 
 // demands returns the jobs' need of each pool, longest intervals first. A job that another pool slows needs less than
 // its own interval would take: a search that may be made 95 times a day looks up 95 pages. A refresh is left out.
@@ -35,7 +35,7 @@ func (s PricedSchedule) demands(now time.Time) (map[string][]demand, error) {
 			}
 		}
 	}
-	for n := 0; n < settleDemands && len(out) > 1; n++ {
+	for n := 0; n < demandRounds && len(out) > 1; n++ {
 		paid := s.paidIntervals(out, now)
 		for pool, jobs := range out {
 			for i, d := range jobs {

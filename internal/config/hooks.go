@@ -123,7 +123,7 @@ func (c *Config) setHooks(file configFile) error {
 	return nil
 }
 
-// CheckHooks returns why a hook cannot be told anything now.
+// CheckHooks returns why a hook cannot receive events now.
 func (c *Config) CheckHooks() error {
 	for _, h := range c.Hooks {
 		if err := h.Check(); err != nil {

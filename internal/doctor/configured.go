@@ -132,7 +132,7 @@ func (d *Doctor) Policy(ctx context.Context) ([]policy.Verdict, error) {
 			f.Unread = append(f.Unread, dir)
 			continue
 		}
-		f.Looked = append(f.Looked, dir)
+		f.Searched = append(f.Searched, dir)
 		for _, c := range copies {
 			if c.At.Before(oldest) {
 				f.Copies = append(f.Copies, c.Path+" of "+c.At.UTC().Format(time.DateOnly))

@@ -247,7 +247,7 @@ func TestAPasswordInClearIsReported(t *testing.T) {
 		if host != want {
 			t.Errorf("%s: %q, want %q", server, host, want)
 		}
-		if text, cure := doctor.TellInClear(server, host); strings.Contains(text+cure, "hunter2") {
+		if text, cure := doctor.DescribeInClear(server, host); strings.Contains(text+cure, "hunter2") {
 			t.Errorf("%s, %s", text, cure)
 		}
 	}

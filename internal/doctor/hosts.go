@@ -44,7 +44,7 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 		return okf("none of %d has come yet", want)
 	}
 	if t, err := d.Tariff(); err == nil {
-		if have, all, until := s.Awaits(here, want, t.Failure.Settle); !until.IsZero() {
+		if have, all, until := s.Awaits(here, want, t.Failure.SyncWait); !until.IsZero() {
 			return fail(Unavailable, fmt.Sprintf("the ledger was lost, and waits for what all hosts have spent, "+
 				"until %s at the latest: %d of %d have synced", term.StampFrom(until), len(have), all),
 				"start the missing hosts, or wait"+untilThen(ctx, d, until))

@@ -213,8 +213,8 @@ func InClear(server string) string {
 	return ""
 }
 
-// TellInClear gives the meaning of InClear, and the cure.
-func TellInClear(server, host string) (text, cure string) {
+// DescribeInClear gives the meaning of InClear, and the cure.
+func DescribeInClear(server, host string) (text, cure string) {
 	cure = "use rediss://, or a tunnel to a loopback address"
 	if strings.HasPrefix(server, "postgres") {
 		cure = "add ?sslmode=verify-full, or use a tunnel to a loopback address"
@@ -225,7 +225,7 @@ func TellInClear(server, host string) (text, cure string) {
 // judgeURL judges the URL of a server of this kind.
 func judgeURL(kind, server string) Finding {
 	if host := InClear(server); host != "" && strings.HasPrefix(server, kind) {
-		return warn(TellInClear(server, host))
+		return warn(DescribeInClear(server, host))
 	}
 	return noFinding
 }

@@ -143,13 +143,13 @@ func judgeSlots(d *Doctor, slots store.SlotSummary) Finding {
 	return okf("no claim is stuck, none failed in the last day")
 }
 
-// checkHooks says whether the hooks can be told, and were.
+// checkHooks says whether the hooks can receive events, and did.
 func checkHooks(ctx context.Context, d *Doctor) Finding {
 	if len(d.Config.Hooks) == 0 {
 		return noFinding
 	}
 	if err := d.Config.CheckHooks(); err != nil {
-		return warn(err.Error(), "its events are kept for three days, and told once this is mended")
+		return warn(err.Error(), "its events are kept for three days, and sent once this is mended")
 	}
 	st, err := stand(ctx, d)
 	if err != nil || st.StoreErr != nil {
@@ -157,7 +157,7 @@ func checkHooks(ctx context.Context, d *Doctor) Finding {
 	}
 	if c := st.Hooks; c.State != standing.Good {
 		return warn(fmt.Sprintf("%s, since %s", oneLine(c.Err.Error()), term.Stamp(c.Since)),
-			"see to it: it is tried again at "+term.Stamp(c.LookAgain))
+			"see to it: it is tried again at "+term.Stamp(c.RetryAt))
 	}
-	return okf("%d told of all that has happened", len(d.Config.Hooks))
+	return okf("%d received all events", len(d.Config.Hooks))
 }

@@ -201,7 +201,7 @@ func (r Reader) Search(ctx context.Context, q store.SearchQuery) (report.SearchD
 		return report.SearchDocument{}, store.Result{}, fmt.Errorf("--order rise: %w", ErrDerived)
 	}
 	found, err := r.Store.Search(ctx, q)
-	doc := report.SearchDocument{Query: q.Text, Looked: found.Looked, Forgiven: found.Forgiven,
+	doc := report.SearchDocument{Query: q.Text, Interpreted: found.Interpreted, Forgiven: found.Forgiven,
 		Hint: found.Hint, Capped: found.Capped, Items: []report.SearchItem{}}
 	if found.Next != "" {
 		doc.Next = &found.Next

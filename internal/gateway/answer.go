@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	soon     = time.Minute      // a refusal that ends sooner is for a rate, not for a spent day
-	askAgain = 10 * time.Second // Retry-After if the wait is unknown
+	soon         = time.Minute      // a refusal that ends sooner is for a rate, not for a spent day
+	retryDefault = 10 * time.Second // Retry-After if the wait is unknown
 )
 
 // answer is a complete answer. It is not changed once clients share it.
@@ -41,7 +41,7 @@ var tooMany = problem(http.StatusTooManyRequests, "rateLimitExceeded",
 func answerOf(from wire.Answer, e *fetch.Error) *answer {
 	switch {
 	case from.Err != nil && e.Verdict == fetch.Unsent:
-		return problem(http.StatusServiceUnavailable, "backendError", e.Error()).retry(askAgain)
+		return problem(http.StatusServiceUnavailable, "backendError", e.Error()).retry(retryDefault)
 	case from.Err != nil, e != nil && from.Status <= 399:
 		return problem(http.StatusBadGateway, "backendError", e.Error())
 	case e != nil && e.Verdict == fetch.BadKey:
@@ -109,7 +109,7 @@ func unavailable(err error) *answer {
 		return problem(http.StatusForbidden, "forbidden", err.Error())
 	}
 	return problem(http.StatusServiceUnavailable, "backendError",
-		"the ledger does not answer, and nothing is spent without it: see ingest doctor").retry(askAgain)
+		"the ledger does not answer, and nothing is spent without it: see ingest doctor").retry(retryDefault)
 }
 
 // retry says when to ask again, rounded up so that the next request is not too early.

@@ -15,7 +15,7 @@ const (
 	takeWithin   = 6 * time.Second // longer than any ledger waits
 	answerWithin = 20 * time.Second
 	patience     = 5 * time.Second  // of a client whose call has to wait after a refusal for their rate
-	spenderHolds = 10 * time.Second // how long the top spender is kept: finding it costs more than a decision
+	spenderFor   = 10 * time.Second // how long the top spender is kept: finding it costs more than a decision
 )
 
 // spend makes a call once its rate allows it. It goes on if the client hangs up: every call is counted.
@@ -79,7 +79,7 @@ func (g *Gateway) take(c *call) (quota.Decision, error) {
 	return g.config.Governor.Take(ctx, quota.Request{Method: c.method, Purpose: quota.Client, Client: c.client})
 }
 
-// settle tells the ledger the meaning of an answer. If that fails, the ledger counts too much, which is safe.
+// settle makes a take final once its call was answered. If that fails, the ledger counts too much, which is safe.
 func (g *Gateway) settle(d quota.Decision, e *fetch.Error) (refunded bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), takeWithin)
 	defer cancel()
@@ -97,7 +97,7 @@ func (g *Gateway) sentence(d quota.Decision) string {
 		ctx, cancel := context.WithTimeout(context.Background(), takeWithin)
 		defer cancel()
 		return recent.Answer[string]{Is: g.config.Governor.TopSpender(ctx, d.Refusal.Pool, d.At),
-			Until: time.Now().Add(spenderHolds)}
+			Until: time.Now().Add(spenderFor)}
 	})
 	return d.Sentence(top)
 }

@@ -32,7 +32,7 @@ type Room struct {
 	*Gateway
 
 	Host  string                      // the upstream's
-	Look  func(context.Context) error // asks the ledger, and saves the counts
+	Ask   func(context.Context) error // asks the ledger, and saves the counts
 	Moved error                       // of a ledger that has to be opened again
 	Close func()
 }
@@ -59,7 +59,7 @@ func (d *Door) keep(ctx context.Context, r *Room, every time.Duration, open func
 		case trouble = <-troubles:
 		case <-beat.C:
 			if r != nil {
-				trouble = r.Look(ctx)
+				trouble = r.Ask(ctx)
 			}
 		}
 		if r != nil && (ctx.Err() != nil || errors.Is(trouble, r.Moved)) {

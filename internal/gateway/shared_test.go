@@ -156,7 +156,7 @@ func TestLongTenToolsThroughTwoGatewaysShareTheSchedulesRest(t *testing.T) {
 	onEachLedger(t, func(t *testing.T, one, other quota.Ledger) {
 		var due atomic.Int64 // the schedule's remaining need
 		due.Store(regions * ticks)
-		reserve := func(context.Context) quota.Reserve { return quota.Reserve{Rest: quota.Cost{"units": due.Load()}} }
+		reserve := func(context.Context) quota.Reserve { return quota.Reserve{Today: quota.Cost{"units": due.Load()}} }
 		o := newOffice(t, "shared", units, [2]quota.Ledger{one, other}, reserve)
 		var serial, late, backfilled atomic.Int64
 		call := func(r quota.Request) bool {

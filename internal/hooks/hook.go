@@ -1,9 +1,9 @@
 // Package hooks sends events to programs and web servers: a chart was saved, a series became stale, a backfill ended.
 //
-// The store writes each event in the transaction of its change, and keeps it until every hook was told (package store,
-// events.go). A Teller takes the events from there, in their order and by one process at a time for each hook, after
-// the commit and without any lock: a hook that hangs or fails holds up nothing but itself. A process that dies before
-// it noted that a hook was told is followed by one that tells the event again: at least once.
+// The store writes each event in the transaction of its change, and keeps it until every hook has received it (package
+// store, events.go). A Sender takes the events from there, in their order and by one process at a time for each hook, after
+// the commit and without any lock: a hook that hangs or fails holds up nothing but itself. If a process
+// dies before it has noted a delivery, the next process sends the event again: each arrives at least once.
 package hooks
 
 import (
@@ -28,15 +28,15 @@ import (
 type Hook struct {
 	Name string // unique among the hooks: its place among the events is kept under it
 	On   []ingest.EventName
-	Run  string // the program; "": an address is told
+	Run  string // the program; "": the hook is an address
 	// Secrets returns the address, which often holds a password, and the key of the signatures, "whsec_" and base64; zero:
 	// messages are not signed. It is called for every event, so that a file may change. Its errors hold no secret.
 	Secrets func() (address, key ingest.Secret, err error)
-	// makes the body out of the message, or nothing if there is nothing to tell; nil: the message is the body
+	// makes the body out of the message, or nothing if there is nothing to send; nil: the message is the body
 	Body *gojq.Code
 }
 
-// Check returns why the hook cannot be told anything now.
+// Check returns why the hook cannot receive events now.
 func (h Hook) Check() error {
 	if h.Run != "" {
 		return checkProgram(h.Run)

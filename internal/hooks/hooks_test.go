@@ -76,9 +76,9 @@ func posted(address string, key string) hooks.Hook {
 	}}
 }
 
-// world is a store with hooks, and their teller.
+// world is a store with hooks, and their sender.
 type world struct {
-	*hooks.Teller
+	*hooks.Sender
 	store *store.Store
 	clock time.Time
 	log   bytes.Buffer
@@ -97,7 +97,7 @@ func newWorld(t *testing.T, all ...hooks.Hook) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.store.Close() })
-	w.Teller = &hooks.Teller{Hooks: all, Store: w.store, Owner: "me", Died: func(string) bool { return false }, Now: now, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Version: "test"}
+	w.Sender = &hooks.Sender{Hooks: all, Store: w.store, Owner: "me", Died: func(string) bool { return false }, Now: now, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Version: "test"}
 	return w
 }
 
@@ -145,7 +145,7 @@ func TestAHookIsToldEachEventInOrderAndAgainUntilItTakesIt(t *testing.T) {
 	w.save(t, 3)
 	var pauses []time.Duration
 	for range 3 {
-		w.Tell(t.Context())
+		w.Send(t.Context())
 		if h := w.state(t, "posted"); h.Tries > 0 {
 			pauses = append(pauses, h.RetryAt.Sub(w.clock))
 			if h.Why != "it answered 500 Internal Server Error" {
@@ -190,7 +190,7 @@ func TestAHookThatHangsHoldsUpNothing(t *testing.T) {
 	w := newWorld(t, hangs, works)
 	w.Within = 100 * time.Millisecond
 	w.save(t, 2)
-	w.Tell(t.Context())
+	w.Send(t.Context())
 	if len(fine.bodies) != 2 {
 		t.Errorf("the other hook was told %d of 2 events", len(fine.bodies))
 	}
@@ -221,7 +221,7 @@ func TestAProgramHasABareEnvironmentAndTheMessageAsInput(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	w := newWorld(t, hooks.Hook{Name: "run", On: ingest.EventNames, Run: script(t, "{ cat; echo; env; pwd; } >"+out+"\n")})
 	w.save(t, 1)
-	w.Tell(t.Context())
+	w.Send(t.Context())
 	text, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err, w.log.String())
@@ -243,7 +243,7 @@ func TestAProgramThatHangsIsKilledWithItsChildren(t *testing.T) {
 	w := newWorld(t, hooks.Hook{Name: "run", On: ingest.EventNames, Run: script(t, "sh -c 'echo $$ >"+dir+"/child; exec sleep 600' &\nwait\n")})
 	w.Within = 2 * time.Second
 	w.save(t, 1)
-	w.Tell(t.Context())
+	w.Send(t.Context())
 	if h := w.state(t, "run"); h.Why != "it took too long" {
 		t.Errorf("the hook: %+v", h)
 	}
@@ -266,12 +266,12 @@ func TestAProgramThatFailsIsTriedAgain(t *testing.T) {
 	once := filepath.Join(t.TempDir(), "once")
 	w := newWorld(t, hooks.Hook{Name: "run", On: ingest.EventNames, Run: script(t, "test -e "+once+" || { touch "+once+"; exit 3; }\n")})
 	w.save(t, 1)
-	w.Tell(t.Context())
+	w.Send(t.Context())
 	if h := w.state(t, "run"); h.Tries != 1 || h.Why != "exit status 3" {
 		t.Errorf("after the failure: %+v", h)
 	}
 	w.clock = w.clock.Add(time.Minute)
-	if w.Tell(t.Context()); w.state(t, "run").Waiting != 0 {
+	if w.Send(t.Context()); w.state(t, "run").Waiting != 0 {
 		t.Errorf("a minute later %d events wait, want 0", w.state(t, "run").Waiting)
 	}
 }

@@ -36,7 +36,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(killedAt) != "" {
-		if err := saveAndTellUntilKilled(); err != nil {
+		if err := saveAndSendUntilKilled(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -54,9 +54,9 @@ func openAny(ctx context.Context, at string, o store.Options) (*store.Store, err
 
 var killedHook = posted("", "")
 
-// saveAndTellUntilKilled saves charts, each with its number as its region's due time, and tells the hook beside. Each third
+// saveAndSendUntilKilled saves charts, each with its number as its region's due time, and tells the hook beside. Each third
 // save is one that another run has taken over, so that it is rolled back.
-func saveAndTellUntilKilled() error {
+func saveAndSendUntilKilled() error {
 	ctx := context.Background()
 	s, err := openAny(ctx, os.Getenv(killedAt), store.Options{Upstream: upstream, Hooks: map[string][]ingest.EventName{killedHook.Name: killedHook.On}})
 	if err != nil {
@@ -66,10 +66,10 @@ func saveAndTellUntilKilled() error {
 	log := slog.New(slog.DiscardHandler)
 	began := time.Now()
 	fast := func() time.Time { return began.Add(1000 * time.Since(began)) } // pauses are short
-	teller := &hooks.Teller{Hooks: []hooks.Hook{hook}, Store: s, Owner: config.RunName(), Died: config.RunDied, Now: fast, Log: log, Version: "test"}
+	sender := &hooks.Sender{Hooks: []hooks.Hook{hook}, Store: s, Owner: config.RunName(), Died: config.RunDied, Now: fast, Log: log, Version: "test"}
 	go func() {
 		for {
-			teller.Tell(ctx)
+			sender.Send(ctx)
 			time.Sleep(time.Millisecond)
 		}
 	}()
@@ -105,7 +105,7 @@ func saveAndTellUntilKilled() error {
 	}
 }
 
-// killed kills processes that save and tell, at random moments, and compares the messages with the commits: each at least once, in order, and nothing else.
+// killed kills processes that save and send, at random moments, and compares the messages with the commits: each at least once, in order, and nothing else.
 func killed(t *testing.T, at string, kills int) {
 	var mu sync.Mutex
 	var first []time.Time // by when each was first heard of
@@ -167,9 +167,9 @@ func killed(t *testing.T, at string, kills int) {
 	}
 	defer func() { _ = s.Close() }()
 	later := time.Duration(0) // passes the pauses after failures
-	last := &hooks.Teller{Hooks: []hooks.Hook{posted(server.URL, signing)}, Store: s, Owner: config.RunName(), Died: config.RunDied, Now: func() time.Time { return time.Now().Add(later) }, Log: slog.New(slog.DiscardHandler)}
+	last := &hooks.Sender{Hooks: []hooks.Hook{posted(server.URL, signing)}, Store: s, Owner: config.RunName(), Died: config.RunDied, Now: func() time.Time { return time.Now().Add(later) }, Log: slog.New(slog.DiscardHandler)}
 	for range 100 {
-		last.Tell(t.Context())
+		last.Send(t.Context())
 		later += time.Minute
 	}
 	done, err := s.ListSlots(t.Context(), store.SlotFilter{State: ingest.Done})

@@ -118,13 +118,13 @@ func TestTheTemplatesWork(t *testing.T) {
 			}
 			w := newWorld(t, hook)
 			storetest.Chart(t, w.store, "US", w.clock.Add(-time.Hour), storetest.Page(storetest.Titled("a", "A")))
-			w.Tell(t.Context()) // a first chart has nothing new
+			w.Send(t.Context()) // a first chart has nothing new
 			if hook.Run != "" {
 				heard = heard[:0]
 			}
 			storetest.Chart(t, w.store, "US", w.clock, storetest.Page(storetest.Titled("new", "@everyone <!channel>"), storetest.Titled("a", "A")))
 			w.Note(t.Context(), w.clock, map[string][]ingest.Situation{"series": {{Key: "US", Begun: ingest.SeriesStale, Data: map[string]string{"job": "chart", "region": "<US>"}}}})
-			w.Tell(t.Context())
+			w.Send(t.Context())
 			all, _ := strings.CutSuffix(strings.Join(heard, "\n"), " ")
 			if len(heard) != 1 || !strings.Contains(all, service.want) {
 				t.Errorf("the service heard %q, want one message with %q; %s", heard, service.want, w.log.String())

@@ -52,7 +52,7 @@ func filled() *report.Documents {
 		},
 		Search: func(_ context.Context, params url.Values) (report.SearchDocument, error) {
 			next := "cursor"
-			return report.SearchDocument{Query: params.Get("q"), Looked: "trailer", Forgiven: true, Next: &next,
+			return report.SearchDocument{Query: params.Get("q"), Interpreted: "trailer", Forgiven: true, Next: &next,
 				Items:  []report.SearchItem{{VideoDocument: video("a", "The trailer"), Highlight: [][2]int{{4, 11}}, Regions: []ingest.Region{"US"}}},
 				Counts: &report.CountsDocument{Matches: 885, Regions: []report.CountDocument{{Videos: 885}, {Value: "US", Name: "United States", Videos: 266}}}}, nil
 		},

@@ -142,7 +142,7 @@ func (a asked) found(doc report.SearchDocument) g.Node {
 			found = g.Group{h.B(g.Text("1 video")), g.Text(" matches ")}
 		}
 	}
-	return h.P(h.Role("status"), found, h.B(g.El("bdi", g.Text(term.Clean(doc.Looked)))), g.Text(filtered+"."),
+	return h.P(h.Role("status"), found, h.B(g.El("bdi", g.Text(term.Clean(doc.Interpreted)))), g.Text(filtered+"."),
 		g.If(filtered != "", g.Group{g.Text(" "), link((asked{query: a.query}).link(), "Search without filters")}),
 		g.If(doc.Forgiven, h.Span(h.Class("soft"), g.Text(" Little matches “"), g.El("bdi", g.Text(term.Fit(doc.Query, 60))),
 			g.Text("” as typed."))),

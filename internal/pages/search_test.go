@@ -32,7 +32,7 @@ func searched(answer func(params url.Values) (report.SearchDocument, error)) (*p
 // results is the document of a search with hostile titles, on a page that is not the last.
 func results(params url.Values) (report.SearchDocument, error) {
 	next, gained := "next/+=&", int64(1234)
-	doc := report.SearchDocument{Query: params.Get("q"), Looked: "trailer", Next: &next, Counts: &report.CountsDocument{
+	doc := report.SearchDocument{Query: params.Get("q"), Interpreted: "trailer", Next: &next, Counts: &report.CountsDocument{
 		Matches: 885, Regions: []report.CountDocument{{Videos: 885}, {Value: "US", Name: "United States", Videos: 266}, {Value: "FR", Name: "France"}},
 		Categories: []report.CountDocument{{Videos: 885}, {Value: "24", Name: "<b>Fun", Videos: 395}}, Published: []report.CountDocument{{Videos: 885}, {Value: "24h", Videos: 5}},
 		Views: []report.CountDocument{{Videos: 885}, {Value: "1000000", Videos: 62}},
@@ -106,11 +106,11 @@ func TestASearchPageShowsItsDocument(t *testing.T) {
 
 func TestASearchNamesItsSubstitute(t *testing.T) {
 	for want, doc := range map[string]report.SearchDocument{
-		"Little matches “trailre” as typed":            {Query: "trailre", Looked: "trailer", Forgiven: true, Counts: &report.CountsDocument{Matches: 1}},
-		"1 video matches trailer.":                     {Looked: "trailer", Counts: &report.CountsDocument{Matches: 1}},
-		"5,000 or more videos match a. So many":        {Looked: "a", Capped: true, Counts: &report.CountsDocument{Matches: 5000, AtLeast: true}},
+		"Little matches “trailre” as typed":            {Query: "trailre", Interpreted: "trailer", Forgiven: true, Counts: &report.CountsDocument{Matches: 1}},
+		"1 video matches trailer.":                     {Interpreted: "trailer", Counts: &report.CountsDocument{Matches: 1}},
+		"5,000 or more videos match a. So many":        {Interpreted: "a", Capped: true, Counts: &report.CountsDocument{Matches: 5000, AtLeast: true}},
 		"Nothing was searched for: it has no word.":    {Hint: "it has no word"},
-		"No video matches x with these filters. Searc": {Looked: "x", Counts: &report.CountsDocument{}},
+		"No video matches x with these filters. Searc": {Interpreted: "x", Counts: &report.CountsDocument{}},
 	} {
 		s, _ := searched(func(url.Values) (report.SearchDocument, error) { return doc, nil })
 		if text := html.UnescapeString(tag.ReplaceAllString(bodyOf(t, get(t, s, "/search?q=trailre&category=1")), "")); !strings.Contains(text, want) {
@@ -123,7 +123,7 @@ func TestASearchNamesItsSubstitute(t *testing.T) {
 // least.
 func TestASearchPageCountsItsResults(t *testing.T) {
 	next, five := "next", make([]report.SearchItem, 5)
-	least := report.SearchDocument{Looked: "a", Items: five, Counts: &report.CountsDocument{Matches: 3, AtLeast: true}}
+	least := report.SearchDocument{Interpreted: "a", Items: five, Counts: &report.CountsDocument{Matches: 3, AtLeast: true}}
 	more, capped := least, least
 	more.Next, capped.Capped = &next, true
 	for path, docs := range map[string]map[string]report.SearchDocument{
@@ -145,7 +145,7 @@ func TestAVideoIsNeverZeroHoursOld(t *testing.T) {
 	for want, age := range map[string]time.Duration{"0 min": -time.Minute, "59 min": time.Hour - time.Second, "1 h": time.Hour, "47 h": 48*time.Hour - time.Second, "2 d": 48 * time.Hour} {
 		s, _ := searched(func(url.Values) (report.SearchDocument, error) {
 			published := newSite().Now().Add(-age)
-			return report.SearchDocument{Looked: "a", Items: []report.SearchItem{{VideoDocument: report.VideoDocument{VideoID: "a", PublishedAt: &published}}}}, nil
+			return report.SearchDocument{Interpreted: "a", Items: []report.SearchItem{{VideoDocument: report.VideoDocument{VideoID: "a", PublishedAt: &published}}}}, nil
 		})
 		if body := bodyOf(t, get(t, s, "/search?q=a")); !strings.Contains(body, ">"+want+`<span class="wide"> ago`) {
 			t.Errorf("%s: it does not say %s ago:\n%s", age, want, body)

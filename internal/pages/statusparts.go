@@ -92,7 +92,7 @@ func (st Status) next() g.Node {
 		}
 		if st.Quota.Degraded {
 			verdict = "waits for the ledger, unless it is cheap"
-			if st.Standing.Resting != nil || st.Standing.Closed() {
+			if st.Standing.Paused != nil || st.Standing.Closed() {
 				verdict = "waits for the ledger"
 			}
 		}
@@ -182,7 +182,7 @@ func (st Status) ledger() g.Node {
 		state = "cannot answer"
 	}
 	list := [][2]string{{"State", state}}
-	if at := st.Ledger.AskedAgain; at != nil {
+	if at := st.Ledger.RetryAt; at != nil {
 		list = append(list, [2]string{"Asked again", st.when(*at) + ": " + term.Clean(st.Ledger.Why)})
 	}
 	if st.known() {

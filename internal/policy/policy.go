@@ -19,7 +19,7 @@ type Facts struct {
 	OwnFrontEnd bool      // the user says that it is for their own front end
 	NoMetrics   bool      // nothing is computed from the provider's figures
 	Copies      []string  // of the store, older than allowed
-	Looked      []string  // the directories that were searched for copies
+	Searched    []string  // the directories that were searched for copies
 	Unread      []string  // directories that could not be searched
 	LastUsed    time.Time // when quota was last spent; zero: never
 	NoStore     error     // why that is not known
@@ -121,7 +121,7 @@ func retention(c terms.Clause, f Facts) Verdict {
 		return Verdict{Status: Yours, Detail: "cannot look for old copies in " + strings.Join(f.Unread, ", ")}
 	}
 	return Verdict{Status: Kept, Detail: fmt.Sprintf("data older than %d days is deleted, "+
-		"and no copy is older than %d days in %s", keepDays, c.Days, strings.Join(f.Looked, ", "))}
+		"and no copy is older than %d days in %s", keepDays, c.Days, strings.Join(f.Searched, ", "))}
 }
 
 func derivedMetrics(_ terms.Clause, f Facts) Verdict {

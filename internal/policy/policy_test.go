@@ -17,7 +17,7 @@ func TestEachClauseIsJudged(t *testing.T) {
 	}
 	clauses[terms.Retention] = terms.Clause{Source: "https://a.example/", Read: "2026-11", Days: 30}
 	clauses[terms.UnusedQuota] = terms.Clause{Source: "https://a.example/", Read: "2026-11", Days: 90}
-	quiet := policy.Facts{Account: "default", Looked: []string{"/d"}, NoMetrics: true, Now: now, LastUsed: now}
+	quiet := policy.Facts{Account: "default", Searched: []string{"/d"}, NoMetrics: true, Now: now, LastUsed: now}
 	for _, tt := range []struct {
 		clause  string
 		change  func(*policy.Facts)
@@ -71,7 +71,7 @@ func TestEachClauseIsJudged(t *testing.T) {
 func TestAShorterRetentionIsNotKept(t *testing.T) {
 	for days, want := range map[int]policy.Status{7: policy.NotKept, 28: policy.NotKept, 29: policy.Kept, 30: policy.Kept, 400: policy.Kept} {
 		clauses := map[string]terms.Clause{terms.Retention: {Source: "https://a.example/", Read: "2026-11", Days: days}}
-		v := policy.Judge(clauses, policy.Facts{Looked: []string{"/d"}})[0]
+		v := policy.Judge(clauses, policy.Facts{Searched: []string{"/d"}})[0]
 		if v.Status != want || !strings.Contains(v.Detail, "29 days") {
 			t.Errorf("%d days are allowed: %+v, want %s", days, v, want)
 		}

@@ -19,7 +19,7 @@ type member struct {
 	*Queue
 
 	work  Work
-	asked chan struct{} // asks attend to look now
+	asked chan struct{} // asks attend to check now
 	gone  chan struct{} // closed when nothing of it runs any more
 
 	mu     sync.Mutex
@@ -35,7 +35,7 @@ var errLeft = errors.New("this machine leaves its work to others")
 func (m *member) attend(ctx context.Context) {
 	defer close(m.gone)
 	defer m.leave()
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -50,8 +50,8 @@ func (m *member) attend(ctx context.Context) {
 	}
 }
 
-// look asks attend to look at once. It never blocks.
-func (m *member) look() {
+// checkNow asks attend to check at once. It never blocks.
+func (m *member) checkNow() {
 	select {
 	case m.asked <- struct{}{}:
 	default:
@@ -60,7 +60,7 @@ func (m *member) look() {
 
 // decide joins the queue if this machine may work, and leaves it if it may not.
 func (m *member) decide(ctx context.Context) error {
-	within, cancel := context.WithTimeout(ctx, lookEvery)
+	within, cancel := context.WithTimeout(ctx, checkEvery)
 	defer cancel()
 	why, err := m.work.MayWork(within)
 	switch {
@@ -126,7 +126,7 @@ func (m *member) trigger(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, m.Every)
 	defer cancel()
 	if _, err := client.Insert(ctx, reconcileArgs{}, m.reconcileOpts()); err != nil && ctx.Err() == nil {
-		m.Log.WarnContext(ctx, "the queue was not told that something is due: the next reconciliation will find it",
+		m.Log.WarnContext(ctx, "the queue did not learn that something is due: the next reconciliation will find it",
 			slog.Any("error", err))
 	}
 }

@@ -44,8 +44,8 @@ const (
 	keepJobs = time.Hour
 	// stopWithin bounds a stop of River, after the passes have ended.
 	stopWithin = 4 * time.Second
-	// lookEvery is how often a machine looks whether it may work.
-	lookEvery = 5 * time.Second
+	// checkEvery is how often a machine looks whether it may work.
+	checkEvery = 5 * time.Second
 )
 
 // Work is the work of the queue's jobs. All methods may be called concurrently, and return soon after the end of their

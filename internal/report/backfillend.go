@@ -54,12 +54,12 @@ func NewBackfillEnd(run Run, doc PlanDocument, limit string, err error) Backfill
 		end.Reason = "there was nothing to fetch"
 	case open == 0 && len(run.Slots) == 0:
 		end.Reason = "it was done before. Planned with --again it is fetched again"
-	case open > 0 && len(run.Slots) == 0 && doc.Held != nil && end.Reason == "":
-		end.waits, end.Outcome, end.Reason, end.RetryAt = true, ingest.Stopped, heldReason(open, doc.Held), doc.Held
+	case open > 0 && len(run.Slots) == 0 && doc.ClaimedUntil != nil && end.Reason == "":
+		end.waits, end.Outcome, end.Reason, end.RetryAt = true, ingest.Stopped, claimedReason(open, doc.ClaimedUntil), doc.ClaimedUntil
 	case open > 0:
 		end.Outcome = ingest.Due
 		if end.Reason == "" {
-			end.Reason = heldReason(open, doc.Held)
+			end.Reason = claimedReason(open, doc.ClaimedUntil)
 		}
 	}
 	return end
@@ -134,8 +134,8 @@ func (e BackfillEnd) Print(w io.Writer) {
 	e.PlanDocument.Print(w)
 }
 
-// heldReason says why a run ends while pieces are open: other runs hold the last of them until that time.
-func heldReason(open int, until *time.Time) string {
+// claimedReason says why a run ends while pieces are open: other runs hold the last of them until that time.
+func claimedReason(open int, until *time.Time) string {
 	if until == nil { // they ended meanwhile
 		return fmt.Sprintf("another run gave %s back in the meantime", term.Plural(open, "piece"))
 	}

@@ -17,7 +17,7 @@ type ChartFilter struct {
 // Only returns the chart with only the videos that a filter selects. Changes are counted without regard to the change.
 func (d MovesDocument) Only(f ChartFilter) MovesDocument {
 	left := func(v VideoDocument) bool {
-		return f.Category != "" && v.Category != f.Category || !f.Length.Holds(time.Duration(v.DurationS)*time.Second)
+		return f.Category != "" && v.Category != f.Category || !f.Length.Contains(time.Duration(v.DurationS)*time.Second)
 	}
 	d.ChartDocument.Items = slices.DeleteFunc(slices.Clone(d.ChartDocument.Items),
 		func(v ChartItem) bool { return left(v.VideoDocument) })

@@ -30,14 +30,14 @@ type VideoDocument struct {
 
 // SearchDocument is a page of a search.
 type SearchDocument struct {
-	Query    string          `json:"query"`
-	Looked   string          `json:"looked_for"` // the query as it was understood
-	Forgiven bool            `json:"forgiven"`   // little was found as typed: looked_for is another query
-	Hint     string          `json:"hint"`       // why nothing was searched; "": something was
-	Capped   bool            `json:"capped"`
-	Next     *string         `json:"next"` // the cursor of the next page
-	Items    []SearchItem    `json:"items"`
-	Counts   *CountsDocument `json:"counts,omitempty"` // on request
+	Query       string          `json:"query"`
+	Interpreted string          `json:"looked_for"` // the query as it was understood
+	Forgiven    bool            `json:"forgiven"`   // little was found as typed: looked_for is another query
+	Hint        string          `json:"hint"`       // why nothing was searched; "": something was
+	Capped      bool            `json:"capped"`
+	Next        *string         `json:"next"` // the cursor of the next page
+	Items       []SearchItem    `json:"items"`
+	Counts      *CountsDocument `json:"counts,omitempty"` // on request
 }
 
 // SearchItem is one result of a search.

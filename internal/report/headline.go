@@ -160,7 +160,7 @@ func (s Situation) quota() Check {
 	if p := s.Quota.Wanted(); p != nil {
 		detail = term.Thousands(p.For(quota.Scheduled).Remaining) + " left"
 	}
-	if at := is.LookAgain; !at.IsZero() {
+	if at := is.RetryAt; !at.IsZero() {
 		detail = "back " + at.UTC().Format("15:04") + ", in " + term.Ago(at.Sub(s.Standing.Now))
 	}
 	return Check{"Quota", is.State, detail, says}

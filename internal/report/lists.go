@@ -16,7 +16,7 @@ import (
 
 // Print shows the chart.
 func (d ChartDocument) Print(w io.Writer) {
-	title, channel := term.Share(w, 33, 14)
+	title, channel := term.Widen(w, 33, 14)
 	fmt.Fprintf(w, "%s\n\n%3s %-11s %s %s %14s\n", d.head(), "#", "VIDEO", term.Pad("TITLE", title),
 		term.Pad("CHANNEL", channel), "VIEWS")
 	for _, v := range d.Items {
@@ -52,7 +52,7 @@ func (d ChartDocument) CameBack() string {
 // Print shows the newer chart, how far each video moved, and which ones are gone.
 func (d MovesDocument) Print(w io.Writer) {
 	counts := term.Texts(changes, func(c string) string { return fmt.Sprintf("%d %s", d.Changes[c], c) })
-	title, channel := term.Share(w, 29, 11)
+	title, channel := term.Widen(w, 29, 11)
 	fmt.Fprintf(w, "%s\nagainst slot %s: %s\n\n", d.head(), term.Stamp(d.ComparedTo), strings.Join(counts, ", "))
 	fmt.Fprintf(w, "%3s %5s %-11s %s %s %14s\n", "#", "MOVED", "VIDEO", term.Pad("TITLE", title),
 		term.Pad("CHANNEL", channel), "GAINED")
@@ -80,7 +80,7 @@ var changes = []string{"new", "risen", "fallen", "same", "gone"}
 // Print shows a page of a search in this order, with the matches in brackets or, if the terminal can, in bold.
 func (d SearchDocument) Print(w io.Writer, order string, brackets bool) {
 	marker := term.MarkerFor(w, brackets)
-	title, channel := term.Share(w, 34, 14)
+	title, channel := term.Widen(w, 34, 14)
 	for _, v := range d.Items {
 		line := term.Pad(v.VideoID, 12) + marker.Pad(v.Title, v.Highlight, title) +
 			" " + term.Pad(v.Channel, channel) + " " + v.tail(order)

@@ -21,13 +21,13 @@ type PlanDocument struct {
 	Table     string       `json:"cost_table"` // that the price is from
 	Under     string       `json:"planned_under"`
 
-	Known   int        `json:"known"`    // left out because they had just been fetched
-	GivenUp int        `json:"given_up"` // ids that cannot be looked up
-	Waiting int        `json:"waiting"`  // ids found but not yet looked up
-	Again   int        `json:"again"`    // pages paid for again, because the upstream refused their token
-	RetryAt *time.Time `json:"retry_at"`
-	LastAt  *time.Time `json:"last_at"`
-	Held    *time.Time `json:"claimed_until,omitempty"` // when claimed pieces are due again if their run has died
+	Known        int        `json:"known"`    // left out because they had just been fetched
+	GivenUp      int        `json:"given_up"` // ids that cannot be looked up
+	Waiting      int        `json:"waiting"`  // ids found but not yet looked up
+	PaidTwice    int        `json:"again"`    // pages paid for again, because the upstream refused their token
+	RetryAt      *time.Time `json:"retry_at"`
+	LastAt       *time.Time `json:"last_at"`
+	ClaimedUntil *time.Time `json:"claimed_until,omitempty"` // when claimed pieces are due again if their run has died
 
 	Failures   []ingest.PieceFailure   `json:"failures,omitempty"`
 	Incomplete []PlanLack              `json:"incomplete"`            // pieces that ended with less than there is
@@ -36,7 +36,7 @@ type PlanDocument struct {
 	Lost       int64                   `json:"lost_units,omitempty"`  // the part of units spent by calls whose run died
 	Upkeep     budget.Upkeep           `json:"upkeep"`                // later cost of the videos
 	RetryCost  int64                   `json:"retry_units,omitempty"` // approximate cost of retry
-	AgainCost  int64                   `json:"again_units,omitempty"` // approximate cost of --again
+	RepeatCost int64                   `json:"again_units,omitempty"` // approximate cost of --again
 	Price      map[string]budget.Range `json:"price"`                 // of the remaining work, by pool
 	Assuming   string                  `json:"assuming,omitempty"`
 	// for the rest at the rate of the done part; 0: not known

@@ -25,10 +25,10 @@ func (d PlanDocument) Print(w io.Writer) {
 	term.Paragraph(w, title+": "+d.What)
 	d.line(w, "pieces", d.piecesText())
 	switch {
-	case d.Held != nil && d.Cancelled != nil:
+	case d.ClaimedUntil != nil && d.Cancelled != nil:
 		d.line(w, "claimed", "by a run at work, which ends with the page in flight")
-	case d.Held != nil:
-		d.line(w, "claimed", "by a run at work; should it have died, free again at "+term.StampFrom(*d.Held))
+	case d.ClaimedUntil != nil:
+		d.line(w, "claimed", "by a run at work; should it have died, free again at "+term.StampFrom(*d.ClaimedUntil))
 	}
 	if d.IDs > 0 {
 		d.line(w, "ids", d.idsText())
@@ -41,9 +41,9 @@ func (d PlanDocument) Print(w io.Writer) {
 			return
 		}
 		next := "next: the same with --again plans it again"
-		if d.RetryCost > 0 && d.RetryCost < d.AgainCost {
+		if d.RetryCost > 0 && d.RetryCost < d.RepeatCost {
 			next = fmt.Sprintf("next: ingest backfill retry %s, for about %s; --again costs about %s",
-				d.ID, term.Amount(d.RetryCost, "units"), term.Amount(d.AgainCost, "units"))
+				d.ID, term.Amount(d.RetryCost, "units"), term.Amount(d.RepeatCost, "units"))
 		}
 		term.Paragraph(w, next)
 		return
@@ -214,8 +214,8 @@ func (d PlanDocument) printSpent(w io.Writer) {
 			text += fmt.Sprintf("; %s %s", term.Thousands(int64(more.n)), more.what)
 		}
 	}
-	if d.Again > 0 {
-		text += "; " + term.Plural(d.Again, "page") + " paid for once more, since the upstream refused their tokens"
+	if d.PaidTwice > 0 {
+		text += "; " + term.Plural(d.PaidTwice, "page") + " paid for once more, since the upstream refused their tokens"
 	}
 	d.line(w, "spent", text)
 }

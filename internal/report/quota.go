@@ -177,7 +177,7 @@ func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
 // LedgerDocument is the state of the ledger.
 type LedgerDocument struct {
 	Generation string     `json:"generation,omitempty"` // of a remote ledger: the one this data directory has synced with
-	AskedAgain *time.Time `json:"asked_again"`          // when a ledger that did not answer is tried again; null: now
+	RetryAt    *time.Time `json:"asked_again"`          // when a ledger that did not answer is tried again; null: now
 	Why        string     `json:"why,omitempty"`        // why it did not answer
 	Missing    int64      `json:"missing"`              // units that the store's slots spent and the ledger lacks
 	ProvenAt   time.Time  `json:"proven_at"`            // when the two were compared

@@ -37,7 +37,7 @@ func Ready(s standing.Standing) (ready bool, results []Result) {
 	for _, other := range s.Idle {
 		works += "; " + other.String()
 	}
-	add("workers", works, cmp.Or(s.Resting, s.NotOpen))
+	add("workers", works, cmp.Or(s.Paused, s.NotOpen))
 	if s.Provider != "" {
 		detail, err = readyUpstream(s)
 		add("upstream", detail, err)
@@ -89,7 +89,7 @@ func readyCharts(s standing.Standing) (string, error) {
 	if stale := StaleSeries(s, SeriesAge.String); len(stale) > 0 {
 		return "", fmt.Errorf("%d of %d are stale: %s", len(stale), len(s.Series), term.Enumerate(stale, 8))
 	}
-	s.Resting = nil // another check says it
+	s.Paused = nil // another check says it
 	return ChartsCheck(standing.At(s.Facts)).Says, nil
 }
 
@@ -115,8 +115,8 @@ func StatusLine(s standing.Standing) string {
 	if s.Upstream.Cause == standing.UpstreamSilent {
 		parts = append(parts, s.Provider+" silent since "+term.Stamp(s.Upstream.Since))
 	}
-	if s.Resting != nil {
-		parts = append(parts, s.Resting.Error())
+	if s.Paused != nil {
+		parts = append(parts, s.Paused.Error())
 	}
 	if s.StoreErr != nil {
 		parts = append(parts, "store: "+s.StoreErr.Error())

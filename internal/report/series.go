@@ -186,7 +186,7 @@ func aboutSlot(s ingest.Slot, now time.Time) (about []string) {
 			term.Stamp(s.FirstDueAt)))
 	}
 	if s.State == ingest.Claimed {
-		about = append(about, Held(s, now))
+		about = append(about, ClaimedBy(s, now))
 	}
 	attempts := term.Plural(s.Attempt, "attempt")
 	if s.State == ingest.Due && s.Attempt > 0 && !strings.Contains(s.Reason, attempts) {
@@ -195,8 +195,8 @@ func aboutSlot(s ingest.Slot, now time.Time) (about []string) {
 	return about
 }
 
-// Held says which run holds a claimed slot, and when another run may claim it.
-func Held(s ingest.Slot, now time.Time) string {
+// ClaimedBy says which run holds a claimed slot, and when another run may claim it.
+func ClaimedBy(s ingest.Slot, now time.Time) string {
 	if s.Lease.After(now) {
 		return fmt.Sprintf("by %s; should it have died, free again at %s", s.Owner, term.StampFrom(s.Lease))
 	}

@@ -30,10 +30,10 @@ type Machine struct {
 }
 
 const (
-	// askUpstream is how often the upstream's clock is asked, which costs no quota, and askAgain how often while it is
+	// askUpstream is how often the upstream's clock is asked, which costs no quota, and askOften how often while it is
 	// apart.
 	askUpstream = 10 * time.Minute
-	askAgain    = time.Minute
+	askOften    = time.Minute
 	// dateStep is how exact an upstream's Date is.
 	dateStep = 2 * time.Second
 )
@@ -56,7 +56,7 @@ func (m *Machine) MayWork(ctx context.Context) (why, err error) {
 func (m *Machine) compareUpstream(ctx context.Context) error {
 	every := askUpstream
 	if m.apart != nil {
-		every = askAgain
+		every = askOften
 	}
 	if !m.asked.IsZero() && time.Since(m.asked) < every {
 		return m.apart
@@ -69,8 +69,8 @@ func (m *Machine) compareUpstream(ctx context.Context) error {
 	return m.apart
 }
 
-// TellIdle tells the other machines why this one does not work; nil: it works again. It goes by the database's clock.
-func (m *Machine) TellIdle(ctx context.Context, why error) error {
+// ReportIdle reports to the other machines why this one does not work; nil: it works again. It goes by the database's clock.
+func (m *Machine) ReportIdle(ctx context.Context, why error) error {
 	now, err := m.Store.Clock(ctx)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 const (
 	// askWithin is how long the ledger may take to answer.
 	askWithin = 10 * time.Second
-	// maintainEvery is the least pause between two rounds of maintenance: a queue's workers rest after every slot, and
+	// maintainEvery is the least pause between two rounds of maintenance: a queue's workers pause after every slot, and
 	// each round reads the newest slots of all series.
 	maintainEvery = time.Second
 )

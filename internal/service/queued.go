@@ -22,7 +22,7 @@ type Queued struct {
 	service    *Service
 	runtime    *Runtime
 	reconciler *fetch.Reconciler
-	look       fetch.Look // of all passes, which may follow each other a hundred times a second
+	scan       fetch.DueScan // of all passes, which may follow each other a hundred times a second
 }
 
 func (s *Service) queued(r *Runtime) *Queued {
@@ -30,7 +30,7 @@ func (s *Service) queued(r *Runtime) *Queued {
 	rec.Workers = 1 // the queue starts the others
 	var one sync.Mutex
 	rec.OnSlot = func(result ingest.SlotResult) { one.Lock(); defer one.Unlock(); s.onSlot(result) }
-	rec.OnRest = func(err error) { one.Lock(); defer one.Unlock(); s.onRest(err) }
+	rec.OnPause = func(err error) { one.Lock(); defer one.Unlock(); s.onPause(err) }
 	return &Queued{service: s, runtime: r, reconciler: rec}
 }
 
@@ -48,7 +48,7 @@ func (q *Queued) Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfil
 
 // Pass claims and passes the open slot of the slot's series, if there is one, which may be newer by now.
 func (q *Queued) Pass(ctx context.Context, slot ingest.SlotKey) error {
-	_, err := q.reconciler.Run(ctx, fetch.RunOptions{Series: []ingest.Series{slot.Series()}, Look: &q.look})
+	_, err := q.reconciler.Run(ctx, fetch.RunOptions{Series: []ingest.Series{slot.Series()}, DueScan: &q.scan})
 	return q.reportEnd(ctx, err)
 }
 
@@ -88,7 +88,7 @@ func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (more bool, err er
 // conditions that keep this machine from working.
 func (q *Queued) reportEnd(ctx context.Context, err error) error {
 	if _, apart := errors.AsType[*ingest.ClockApart](err); ctx.Err() == nil && !apart {
-		q.reconciler.OnRest(err)
+		q.reconciler.OnPause(err)
 	}
 	return err
 }
@@ -112,18 +112,18 @@ func (q *Queued) MayWork(ctx context.Context) (why, err error) {
 	return why, err
 }
 
-// setIdle notes why this machine leaves the queue to the others, or that it works again, and tells them at every
+// setIdle notes why this machine leaves the queue to the others, or that it works again, and reports that at every
 // heartbeat. Only a change is logged.
 func (s *Service) setIdle(ctx context.Context, r *Runtime, why error) {
 	before, tell := error(nil), false
 	s.state.update(func(st *state) {
 		before = st.idle
 		st.idle = why
-		if tell = (why == nil) != (before == nil) || why != nil && time.Since(st.idleTold) >= s.heartbeat; tell {
-			st.idleTold = time.Now()
+		if tell = (why == nil) != (before == nil) || why != nil && time.Since(st.idleReported) >= s.heartbeat; tell {
+			st.idleReported = time.Now()
 		}
 		if why != nil {
-			st.busySince, st.rested = time.Time{}, true
+			st.busySince, st.paused = time.Time{}, true
 		}
 	})
 	switch {
@@ -137,8 +137,8 @@ func (s *Service) setIdle(ctx context.Context, r *Runtime, why error) {
 		s.state.update(func(st *state) { st.news = true })
 		s.askMaintenance()
 	}
-	if tell && r.TellIdle != nil {
-		if err := r.TellIdle(ctx, why); err != nil && ctx.Err() == nil {
+	if tell && r.ReportIdle != nil {
+		if err := r.ReportIdle(ctx, why); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "the other machines were not told whether this one works", slog.Any("error", err))
 		}
 	}

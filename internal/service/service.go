@@ -92,11 +92,11 @@ type Runtime struct {
 	// MayWork returns why this machine must leave the queue to the others, and an error if that is not known. nil without
 	// a Queue, as are the next two.
 	MayWork func(context.Context) (why, err error)
-	// TellIdle tells the other machines why this one does not work; nil: it works again.
-	TellIdle func(ctx context.Context, why error) error
+	// ReportIdle reports to the other machines why this one does not work; nil: it works again.
+	ReportIdle func(ctx context.Context, why error) error
 	// OtherIdle returns the other machines that do not work.
 	OtherIdle func(context.Context) ([]ingest.IdleMachine, error)
-	Hooks     *hooks.Teller         // tells programs and addresses of changes; may be nil
+	Hooks     *hooks.Sender         // sends events to programs and addresses; may be nil
 	Save      func(context.Context) // saves the knowledge of this process alone; every heartbeat calls it
 	Close     func()
 }

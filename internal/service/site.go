@@ -49,18 +49,18 @@ func (s *Service) newSite() *web.Site {
 	return site
 }
 
-// restReason says why the workers could not go on, and when they try again; nil if they can, or if the upstream is the
+// pauseReason says why the workers could not go on, and when they try again; nil if they can, or if the upstream is the
 // reason: other checks say that. They write to the store, which all else only reads.
-func (s *Service) restReason() error {
+func (s *Service) pauseReason() error {
 	st := s.state.read()
 	if st.idle != nil {
 		return fmt.Errorf("this machine does not work: %w", st.idle)
 	}
-	err := st.restErr
+	err := st.pauseErr
 	if _, upstream := errors.AsType[*fetch.Error](err); err == nil || upstream {
 		return nil
 	}
-	return fmt.Errorf("the workers rest until %s: %w", term.StampFrom(s.Now().Add(s.heartbeat)), err)
+	return fmt.Errorf("the workers pause until %s: %w", term.StampFrom(s.Now().Add(s.heartbeat)), err)
 }
 
 // process adds this process's knowledge. For the ledger it repeats the last answer: a request must not make the
@@ -69,7 +69,7 @@ func (s *Service) process(f *standing.Facts) {
 	st := s.state.read()
 	f.Pace, f.Report, f.Forecast = st.pace, st.report, st.forecast
 	f.LedgerAge, f.LedgerWithin = time.Since(st.askedLedger), 2*s.heartbeat+askWithin
-	f.Resting, f.NotOpen, f.KeyErr = public(s.restReason()), public(st.openErr), public(st.keyErr)
+	f.Paused, f.NotOpen, f.KeyErr = public(s.pauseReason()), public(st.openErr), public(st.keyErr)
 	f.Report.Degraded, f.LedgerErr = public(st.ledgerErr), public(st.openErr)
 	if f.LedgerErr == nil && st.askedLedger.IsZero() {
 		f.LedgerErr = errNotAsked

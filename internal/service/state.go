@@ -33,16 +33,16 @@ type state struct {
 	pace        budget.PacedSchedule // by that report; its Schedule is nil if that is as configured
 	forecast    budget.Forecast      // by that report
 
-	idle     error     // why this machine leaves all work to the others; nil: it does not
-	idleTold time.Time // when the others were last told
+	idle         error     // why this machine leaves all work to the others; nil: it does not
+	idleReported time.Time // when this was last reported to the others
 
 	keyErr      error // the refusal; nil: none so far
 	keyRefusals int   // in a row
 	keyNext     time.Time
 
 	busySince time.Time // when the workers began to work; zero: they rest
-	rested    bool      // the workers have finished a round
-	restErr   error     // why they could not go on
+	paused    bool      // the workers have finished a round
+	pauseErr  error     // why they could not go on
 	news      bool      // something has happened since the last ping
 	pinged    time.Time
 }
@@ -55,10 +55,10 @@ func (s *state) slotEnded(r ingest.SlotResult, news bool) {
 	s.news = s.news || news
 }
 
-// workersRested is the event of workers that have nothing left to do, or cannot go on because of err.
-func (s *state) workersRested(err error, heartbeat time.Duration) {
-	s.news = s.news || (err == nil) != (s.restErr == nil)
-	s.busySince, s.rested, s.restErr = time.Time{}, true, err
+// workersPaused is the event of workers that have nothing left to do, or cannot go on because of err.
+func (s *state) workersPaused(err error, heartbeat time.Duration) {
+	s.news = s.news || (err == nil) != (s.pauseErr == nil)
+	s.busySince, s.paused, s.pauseErr = time.Time{}, true, err
 	s.checkRefusal(err, heartbeat)
 }
 
@@ -91,7 +91,7 @@ func (s *state) keyPaused() bool { return time.Now().Before(s.keyNext) }
 // pingDue reports whether the dead man's switch should hear something: after every round that did something, and
 // every minute. Not before the first round has ended: a service that hangs in it must not be taken for a healthy one.
 func (s *state) pingDue() bool {
-	return (s.rested || s.openErr != nil) && (s.news || time.Since(s.pinged) >= pingEvery)
+	return (s.paused || s.openErr != nil) && (s.news || time.Since(s.pinged) >= pingEvery)
 }
 
 // stateBox holds the state: all goroutines of the service change and read it through these two methods.

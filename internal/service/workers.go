@@ -35,7 +35,7 @@ func (s *Service) open(ctx context.Context) error {
 		s.state.update(func(st *state) { st.openErr = err })
 		return err
 	}
-	wait = tellHooks(work, r, wait)
+	wait = sendEvents(work, r, wait)
 	reader := s.state.read().reader
 	s.state.update(func(st *state) { st.runtime, st.trigger, st.stop, st.wait, st.reader = r, trigger, stop, wait, nil })
 	if reader != nil {
@@ -74,19 +74,19 @@ func (s *Service) startWorkers(ctx context.Context, r *Runtime) (trigger, wait f
 		return r.Queue(ctx, s.queued(r))
 	}
 	workers := s.reconciler(r)
-	workers.OnSlot, workers.OnRest = s.onSlot, s.onRest
+	workers.OnSlot, workers.OnPause = s.onSlot, s.onPause
 	trigger, wait = workers.Serve(ctx)
 	return trigger, wait, nil
 }
 
-// tellHooks tells the hooks until ctx is done. The function that it returns waits for that as well.
-func tellHooks(ctx context.Context, r *Runtime, wait func()) func() {
+// sendEvents sends events to the hooks until ctx is done. The function that it returns waits for that as well.
+func sendEvents(ctx context.Context, r *Runtime, wait func()) func() {
 	if r.Hooks.Idle() {
 		return wait
 	}
-	var telling sync.WaitGroup
-	telling.Go(func() { r.Hooks.Serve(ctx) })
-	return func() { wait(); telling.Wait() }
+	var sending sync.WaitGroup
+	sending.Go(func() { r.Hooks.Serve(ctx) })
+	return func() { wait(); sending.Wait() }
 }
 
 func (s *Service) reconciler(r *Runtime) *fetch.Reconciler {
@@ -158,7 +158,7 @@ func (s *Service) logSlot(r ingest.SlotResult) {
 	s.log.LogAttrs(context.Background(), level, "slot", attrs...)
 }
 
-// logStops logs the slots that quota has stopped since the workers last rested, as one event. Further stops before the
+// logStops logs the slots that quota has stopped since the workers last paused, as one event. Further stops before the
 // retry time are not news: they are logged at debug level.
 func (s *Service) logStops() {
 	if len(s.stops) == 0 {
@@ -183,13 +183,13 @@ func (s *Service) logStops() {
 		slog.String("reason", term.Clean(first.Reason)))
 }
 
-// onRest is called when the workers rest: err is the reason.
-func (s *Service) onRest(err error) {
+// onPause is called when the workers pause: err is the reason.
+func (s *Service) onPause(err error) {
 	s.logStops()
 	if err != nil && !s.endIfOutdated(context.Background(), err) { // the log repeats it every ten minutes while it lasts
-		s.log.Error("nothing can be fetched now; trying again", report.LogAttrs(err, standing.WorkersRest)...)
+		s.log.Error("nothing can be fetched now; trying again", report.LogAttrs(err, standing.WorkersPaused)...)
 	}
-	s.state.update(func(st *state) { st.workersRested(err, s.heartbeat) })
+	s.state.update(func(st *state) { st.workersPaused(err, s.heartbeat) })
 	if s.state.read().news {
 		s.askMaintenance()
 	}

@@ -38,7 +38,7 @@ const (
 	StoreGone       Cause = "store gone"
 	StoreUnreadable Cause = "store unreadable"
 	NoWrites        Cause = "no writes"
-	WorkersRest     Cause = "workers rest"
+	WorkersPaused   Cause = "workers pause"
 
 	UpstreamSilent Cause = "upstream silent"
 	KeyRefused     Cause = "key refused"
@@ -142,8 +142,8 @@ var Causes = []Row{
 		Cure{"The store is gone.", "Restore the newest backup, or begin a new store:", "ingest run --accept-new-store"}},
 	{StoreUnreadable, []error{ingest.ErrStoreSilent}, ExitUnavailable, Nothing,
 		Cure{"The store cannot be read.", "This says why; with --repair it mends the file where it can:", "ingest doctor"}},
-	{WorkersRest, nil, 0, Reads,
-		Cure{"Nothing is fetched now.", "Workers try again at every heartbeat; this says why they rest:", "ingest doctor"}},
+	{WorkersPaused, nil, 0, Reads,
+		Cure{"Nothing is fetched now.", "Workers try again at every heartbeat; this says why they pause:", "ingest doctor"}},
 
 	{NotAsked, nil, 0, Everything, Cure{"The upstream was not asked.", "Nothing to do: the next run asks it.", ""}},
 

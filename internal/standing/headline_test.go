@@ -209,15 +209,15 @@ var troubles = []trouble{
 		f.LedgerErr = f.StoreErr
 	}, report.Bad, "The store cannot be read."},
 	{"the disk is full", "workers", func(f *standing.Facts) {
-		f.Resting = fmt.Errorf("the workers rest: %w", &sqlitefile.NoRoomError{Path: "ingest.db", Err: errors.New("database or disk is full")})
+		f.Paused = fmt.Errorf("the workers pause: %w", &sqlitefile.NoRoomError{Path: "ingest.db", Err: errors.New("database or disk is full")})
 	}, report.Bad, "Nothing is fetched now."},
 	{"the machine's clock is not the database's", "workers", func(f *standing.Facts) {
-		f.Resting = fmt.Errorf("this machine does not work: %w", &ingest.ClockApart{From: "the database", Ahead: 5 * time.Minute})
+		f.Paused = fmt.Errorf("this machine does not work: %w", &ingest.ClockApart{From: "the database", Ahead: 5 * time.Minute})
 	}, report.Bad, "Nothing is fetched now."},
-	{"the database takes no writes", "workers", func(f *standing.Facts) { f.Resting = fmt.Errorf("this machine does not work: %w", ingest.ErrNoWrites) },
+	{"the database takes no writes", "workers", func(f *standing.Facts) { f.Paused = fmt.Errorf("this machine does not work: %w", ingest.ErrNoWrites) },
 		report.Bad, "Nothing is fetched now."},
 	{"the store cannot be read", "store", func(f *standing.Facts) { f.StoreErr = errors.New("damaged") }, report.Bad, "The store cannot be read."},
-	{"the workers rest", "workers", func(f *standing.Facts) { f.Resting = errors.New("the disk is full") }, report.Bad, "Nothing is fetched now."},
+	{"the workers pause", "workers", func(f *standing.Facts) { f.Paused = errors.New("the disk is full") }, report.Bad, "Nothing is fetched now."},
 }
 
 // The headline says the worst. It is never good while a chart is stale, late or waits, nor while anything else is not
@@ -274,7 +274,7 @@ func TestReasonIsBehindTheHeadline(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	f = facts(t)
-	f.Resting = errors.New("the disk is full")
+	f.Paused = errors.New("the disk is full")
 	if got, want := situationOf(f).Reason(), "The disk is full."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -23,7 +23,7 @@ func (s Standing) judgeHooks() Condition {
 			text += fmt.Sprintf(", %d were dropped after %v", h.Dropped, ingest.KeepEvents)
 		}
 		c = Condition{State: Warn, Cause: HookFails, Err: fmt.Errorf("%s", text), Since: h.Failing,
-			Meanwhile: Everything, LookAgain: h.RetryAt}
+			Meanwhile: Everything, RetryAt: h.RetryAt}
 	}
 	return c
 }

@@ -8,7 +8,7 @@
 // and give the table a row. An error with a method Remedy has a cure of its own.
 //
 // A series has one of the states of SeriesState. ChartEmpty and ChartShrunk are for evidence of a chart that lacks
-// earlier videos; a machine that may not work is in Facts.Resting.
+// earlier videos; a machine that may not work is in Facts.Paused.
 package standing
 
 import (
@@ -43,7 +43,7 @@ type Condition struct {
 	Err       error     // in the words of its origin; nil if the cause is no error
 	Since     time.Time // zero: not known
 	Meanwhile Meanwhile
-	LookAgain time.Time // when it may be better; zero: not known
+	RetryAt   time.Time // when it may be better; zero: not known
 }
 
 // Facts is the input: all that is known at one moment.
@@ -68,7 +68,7 @@ type Facts struct {
 	Idle []ingest.IdleMachine // other machines that share the store and do not work
 
 	// The knowledge of ingest serve besides.
-	Resting      error         // why the workers rest, if the upstream is not the reason
+	Paused       error         // why the workers pause, if the upstream is not the reason
 	NotOpen      error         // why store, ledger and upstream are not open
 	StorePath    string        // where the store is
 	Room         error         // why the store has no room for one more answer
@@ -109,12 +109,12 @@ func At(f Facts) Standing {
 // Closed reports whether the ledger lets not even a cheap call go on.
 func (s Standing) Closed() bool { return s.Ledger.State == Bad && s.Ledger.Meanwhile != CheapCalls }
 
-// Stopped returns why the workers rest; nil if they do not, or if the ledger is the reason, which says so itself.
+// Stopped returns why the workers pause; nil if they do not, or if the ledger is the reason, which says so itself.
 func (s Standing) Stopped() error {
 	if s.Report.Degraded != nil && s.Closed() {
 		return nil
 	}
-	return s.Resting
+	return s.Paused
 }
 
 func (s Standing) judgeStore() Condition {
@@ -143,7 +143,7 @@ func (s Standing) judgeLedger() Condition {
 		if NothingGoesOn(s.Report.EmergencyLeft) {
 			c.Meanwhile = Reads
 			for _, left := range s.Report.EmergencyLeft {
-				c.LookAgain = later(c.LookAgain, left.ResumesAt)
+				c.RetryAt = later(c.RetryAt, left.ResumesAt)
 			}
 		}
 	}
@@ -189,7 +189,7 @@ func (s Standing) judgeQuota() Condition {
 	c := Condition{State: Warn, Cause: QuotaShort, Meanwhile: Everything}
 	switch s.Forecast.State {
 	case budget.UsedUp:
-		c.Cause, c.Meanwhile, c.LookAgain = QuotaUsed, Reads, s.Forecast.BackAt
+		c.Cause, c.Meanwhile, c.RetryAt = QuotaUsed, Reads, s.Forecast.BackAt
 	case budget.Slower:
 		c.Cause = Paced
 	case budget.Lasts, budget.RunsOut, budget.Short:
@@ -213,7 +213,7 @@ func (s Standing) judgeCharts() Condition {
 		return s.Store
 	}
 	if err := s.Stopped(); err != nil {
-		return Condition{State: Bad, Cause: CauseOf(err, WorkersRest), Err: err, Meanwhile: Reads}
+		return Condition{State: Bad, Cause: CauseOf(err, WorkersPaused), Err: err, Meanwhile: Reads}
 	}
 	running := slices.ContainsFunc(s.Series, func(series Series) bool { return series.Running })
 	if s.Empty() && !running {
@@ -221,7 +221,7 @@ func (s Standing) judgeCharts() Condition {
 	}
 	if _, those := s.Trouble(); len(those) > 0 {
 		return Condition{State: moodOf(those), Cause: those[0].Cause, Since: those[0].Since, Meanwhile: Everything,
-			LookAgain: those[0].ResumesAt}
+			RetryAt: those[0].ResumesAt}
 	}
 	if len(s.In(Never)) > 0 {
 		return Condition{State: Idle, Cause: NotBegun, Meanwhile: Everything}

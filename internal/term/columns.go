@@ -28,9 +28,9 @@ func Columns(w io.Writer) int {
 	return min(max(n, 60), 240)
 }
 
-// Share widens two cells of a line that is laid out for Screen to the columns of w: the first gets two thirds of the
+// Widen widens two cells of a line that is laid out for Screen to the columns of w: the first gets two thirds of the
 // extra columns. On a narrower screen both shrink in the same ratio.
-func Share(w io.Writer, first, second int) (int, int) {
+func Widen(w io.Writer, first, second int) (int, int) {
 	more := Columns(w) - Screen
 	return first + more - more/3, second + more/3
 }

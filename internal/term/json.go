@@ -23,7 +23,7 @@ func PrintJSON(w io.Writer, v any) error {
 const (
 	queryTime   = 10 * time.Second
 	queryMemory = 512 << 20 // bytes that the program may grow by
-	queryLook   = 5 * time.Millisecond
+	queryCheck  = 5 * time.Millisecond
 )
 
 var (
@@ -77,16 +77,16 @@ func boundQuery(ctx context.Context, end context.CancelCauseFunc) {
 		metrics.Read(sample)
 		return sample[0].Value.Uint64()
 	}
-	before, late, look := heap(), time.NewTimer(queryTime), time.NewTicker(queryLook)
+	before, late, check := heap(), time.NewTimer(queryTime), time.NewTicker(queryCheck)
 	defer late.Stop()
-	defer look.Stop()
+	defer check.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-late.C:
 			end(errQueryTime)
-		case <-look.C:
+		case <-check.C:
 			if heap() > before+queryMemory {
 				end(errQueryMemory)
 			}

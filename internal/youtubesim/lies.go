@@ -59,15 +59,15 @@ func newCrowd(charts catalogue, seed uint64, videos int, lie string) *crowd {
 	return c
 }
 
-// tell begins a lie; "" ends the last one.
-func (c *crowd) tell(lie string) {
+// begin makes a lie the present one; "" ends the last one.
+func (c *crowd) begin(lie string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lie, c.answered = lie, 0
 }
 
-// told returns the present lie, and counts the call if it is a list or a look-up.
-func (c *crowd) told(method string) string {
+// lieFor returns the present lie, and counts the call if it is a list or a look-up.
+func (c *crowd) lieFor(method string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if slices.Contains([]string{"playlistItems.list", "search.list", "videos.list"}, method) {

@@ -152,10 +152,10 @@ func checkLie(o Options) error {
 	return nil
 }
 
-// Tell begins one of the Lies about the channel @crowd; "" ends the last one. A burst must be there from the start.
-func (s *Server) Tell(lie string) {
+// Lie begins one of the Lies about the channel @crowd; "" ends the last one. A burst must be there from the start.
+func (s *Server) Lie(lie string) {
 	if c, ok := s.cat.(*crowd); ok {
-		c.tell(lie)
+		c.begin(lie)
 	}
 }
 
@@ -273,7 +273,7 @@ func (s *Server) decide(m method, req *request, adm standin.Admission, invalid *
 		return invalid
 	}
 	if c, ok := s.cat.(*crowd); ok {
-		req.lie = c.told(m.name)
+		req.lie = c.lieFor(m.name)
 	}
 	a := m.answer(s.cat, req)
 	withhold(adm.Fault, a)

@@ -239,21 +239,21 @@ func (l *Limiter) onceOnly(r request) part {
 
 // repeated reports whether the request's key was charged before. If so, the verdict admits it again.
 func (l *Limiter) repeated(ctx context.Context, r request) (v verdict, yes bool) {
-	c, err := l.take(ctx, l.onceOnly(r).looking())
+	c, err := l.take(ctx, l.onceOnly(r).peeking())
 	if err != nil || c.decision.Pools[0].Windows[0].Used == 0 {
 		return v, false
 	}
 	l.count(&l.stats.Repeated)
 	if p := r.parts; len(p) > 0 && p[0].account == r.client {
-		c, err := l.take(ctx, p[0].looking())
+		c, err := l.take(ctx, p[0].peeking())
 		v = verdict{part: p[0], decision: c.decision, shown: err == nil && !c.decision.Degraded}
 		v.degraded = !v.shown
 	}
 	return v, true
 }
 
-// looking returns the part with a cost of 0.
-func (p part) looking() part {
+// peeking returns the part with a cost of 0.
+func (p part) peeking() part {
 	p.question, _ = p.question.costing(0, false)
 	return p
 }

@@ -24,8 +24,8 @@ func backend(keys int) quotatest.Backend {
 		Name: "memledger", Keys: keys,
 		Open: func(_ testing.TB, clock *quotatest.Clock) quotatest.Store {
 			l := &memledger.Ledger{Now: clock.Now}
-			return quotatest.Store{Ledger: l, Held: func(testing.TB) quotatest.Held {
-				return quotatest.Held{Accounts: l.Accounts(), Entries: l.Entries()}
+			return quotatest.Store{Ledger: l, Footprint: func(testing.TB) quotatest.Footprint {
+				return quotatest.Footprint{Accounts: l.Accounts(), Entries: l.Entries()}
 			}}
 		},
 		Without: map[quotatest.Capability]string{

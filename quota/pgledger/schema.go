@@ -93,7 +93,7 @@ func functions() string {
     IF pg_is_in_recovery() THEN -- the rows that it reads change under it here, lock or not
         RAISE read_only_sql_transaction USING MESSAGE = 'cannot take during recovery';
     END IF;`)
-	look := strings.NewReplacer("{function}", "look_{version}", "{volatility}", "STABLE",
+	peek := strings.NewReplacer("{function}", "peek_{version}", "{volatility}", "STABLE",
 		"{writes}", "false", "{lock}", "")
-	return take.Replace(takeSQL) + look.Replace(takeSQL)
+	return take.Replace(takeSQL) + peek.Replace(takeSQL)
 }

@@ -55,7 +55,7 @@ func TestAStepBringsAnOlderSchemaUpToDate(t *testing.T) {
 	o := pgledger.Options{Schema: "older", Timeout: patient}
 	before := openLedger(t, d.URL(), o)
 	take(t, before, ask("a", 3, 100, "units"))
-	pgledger.WithStep(t, "ALTER TABLE {schema}.accounts ADD COLUMN more integer; DROP FUNCTION {schema}.take_1; DROP FUNCTION {schema}.look_1")
+	pgledger.WithStep(t, "ALTER TABLE {schema}.accounts ADD COLUMN more integer; DROP FUNCTION {schema}.take_1; DROP FUNCTION {schema}.peek_1")
 	l := openLedger(t, d.URL(), o)
 	if _, err := l.Take(t.Context(), ask("a", 0, 100, "units")); err == nil || !strings.Contains(err.Error(), "of version 1") {
 		t.Errorf("a look: %v", err)

@@ -97,8 +97,8 @@ func storeAt(t testing.TB, d *faulty.Database, addr string, clock *quotatest.Clo
 	return quotatest.Store{
 		Ledger: ledger, Another: another, Address: d.URLAt(addr) + " " + schema + "_now", OwnClock: true,
 		LoseReply: func(testing.TB) { proxy.Lose(1, faulty.Closed) },
-		Held: func(t testing.TB) quotatest.Held {
-			var h quotatest.Held
+		Footprint: func(t testing.TB) quotatest.Footprint {
+			var h quotatest.Footprint
 			for i, n := range []*int{&h.Accounts, &h.Entries} {
 				count := do(t, fmt.Sprintf("SELECT count(*) FROM %s.%s", schema, []string{"accounts", "entries"}[i]))
 				if _, err := fmt.Sscan(count, n); err != nil {

@@ -52,7 +52,7 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operatio
 	if err := sharedledger.CheckAsk(a); err != nil {
 		return quota.Decision{}, err
 	}
-	function := "look"
+	function := "peek"
 	if writes {
 		function = "take"
 	}

@@ -105,7 +105,7 @@ var admission = []Case{
 	}},
 }
 
-// greedy asks for one unit every 130 ms and looks at every window of the admitted ones.
+// greedy asks for one unit every 130 ms and checks every window of the admitted ones.
 func greedy(r *rig) {
 	const limit, window = 5, 10 * second
 	r.bounds = []quota.Bound{per(window, limit)}

@@ -35,8 +35,8 @@ type Store struct {
 	Another func(t testing.TB) quota.Ledger
 	// Address lets another process open the store; see Worker.
 	Address string
-	// Held counts the store's entries at the clock's time.
-	Held func(t testing.TB) Held
+	// Footprint counts the store's entries at the clock's time.
+	Footprint func(t testing.TB) Footprint
 	// LoseReply loses the reply to the next operation after it was carried out.
 	LoseReply func(t testing.TB)
 	// Evict deletes the stored state behind the ledger's back.
@@ -65,8 +65,8 @@ type File struct {
 	Open func() (quota.Ledger, error) // as another process does
 }
 
-// Held is how much a store keeps.
-type Held struct {
+// Footprint is how much a store keeps.
+type Footprint struct {
 	Accounts int
 	Entries  int // of all accounts and pools
 }
@@ -78,7 +78,7 @@ type Capability string
 const (
 	Another   Capability = "Another"
 	Address   Capability = "Address"
-	Counts    Capability = "Held"
+	Counts    Capability = "Footprint"
 	LoseReply Capability = "LoseReply"
 	Evict     Capability = "Evict"
 	EvictPart Capability = "EvictPart"
@@ -93,7 +93,7 @@ func (s Store) can(c Capability) bool {
 	case Address:
 		return s.Address != ""
 	case Counts:
-		return s.Held != nil
+		return s.Footprint != nil
 	case LoseReply:
 		return s.LoseReply != nil
 	case Evict:

@@ -96,7 +96,7 @@ func linearizable(r *rig) {
 
 // operation is a client's operation, with its answer filled in.
 type operation struct {
-	amount  int64 // to take; 0 looks; negative gives the client's last take back
+	amount  int64 // to take; 0 peeks; negative gives the client's last take back
 	back    quota.Decision
 	got     quota.Decision
 	err     error

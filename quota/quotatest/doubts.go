@@ -34,7 +34,7 @@ var doubts = []SharedCase{
 		p, other := d.starts(), d.starts()
 		other.takes(1)
 		back := p.takes(5)
-		other.looks()
+		other.peeks()
 		if err := p.ledger.Refund(w.Context(), account, back); err != nil {
 			w.Fatal(err)
 		}
@@ -65,9 +65,9 @@ var doubts = []SharedCase{
 			w.clock.Advance(time.Minute)
 			if back := p; c.other {
 				back = d.starts()
-				back.looks()
+				back.peeks()
 			} else {
-				back.looks()
+				back.peeks()
 			}
 			w.exactly()
 			for _, late := range line.late {

@@ -113,7 +113,7 @@ func drainUnknown(r *rig) {
 				r.Fatal(err)
 			}
 		}
-		if got := r.take(0).Pools[0]; !got.LastDrain.Equal(c.want) || got.Drain.Until.IsZero() == c.want.Holds(noon) {
+		if got := r.take(0).Pools[0]; !got.LastDrain.Equal(c.want) || got.Drain.Until.IsZero() == c.want.Active(noon) {
 			r.Fatalf("%s: drained by %+v, the last %+v, want %+v", c.name, got.Drain, got.LastDrain, c.want)
 		}
 	}

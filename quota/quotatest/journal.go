@@ -148,7 +148,7 @@ func sameRow(a, b sharedledger.Row) bool {
 	return same && reflect.DeepEqual(a, b)
 }
 
-func sameLook(a, b sharedledger.UsageSnapshot) bool {
+func sameSnapshot(a, b sharedledger.UsageSnapshot) bool {
 	same := a.At.Equal(b.At) && a.Drain.Equal(b.Drain) && len(a.Windows) == len(b.Windows)
 	for i := range a.Windows {
 		same = same && a.Windows[i].Start.Equal(b.Windows[i].Start) && a.Windows[i].Used == b.Windows[i].Used &&
@@ -165,7 +165,7 @@ func (d *journalRig) snapshots(want ...sharedledger.UsageSnapshot) {
 		d.Fatalf("snapshots %+v, want %+v", got, want)
 	}
 	for _, w := range want {
-		if !slices.ContainsFunc(got, func(g sharedledger.UsageSnapshot) bool { return sameLook(g, w) }) {
+		if !slices.ContainsFunc(got, func(g sharedledger.UsageSnapshot) bool { return sameSnapshot(g, w) }) {
 			d.Fatalf("snapshots %+v, want %+v", got, want)
 		}
 	}

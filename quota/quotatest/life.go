@@ -22,7 +22,7 @@ var life = []Case{
 			r.take(1)
 			r.pass(time.Minute)
 		}
-		if h := r.store.Held(r); h.Accounts > 1 {
+		if h := r.store.Footprint(r); h.Accounts > 1 {
 			r.Fatalf("two accounts, one idle for longer than its horizon: %+v is held", h)
 		}
 		r.account = idle
@@ -57,8 +57,8 @@ var life = []Case{
 				admitted = append(admitted, d.At)
 			}
 			r.pass(100 * time.Millisecond)
-			if now := r.clock.Now(); r.store.Held != nil && now.Equal(noon.Add(window)) {
-				if h := r.store.Held(r); h.Entries > int(window/step)+1 {
+			if now := r.clock.Now(); r.store.Footprint != nil && now.Equal(noon.Add(window)) {
+				if h := r.store.Footprint(r); h.Entries > int(window/step)+1 {
 					r.Fatalf("%d entries for %v at a precision of %v", h.Entries, window, step)
 				}
 			}
@@ -123,7 +123,7 @@ func oneOffs(r *rig) {
 					r.Fatalf("%+v, %v", d, err)
 				}
 			}
-			if h := r.store.Held(r); h.Accounts < keys || h.Accounts > keys+keys/10 {
+			if h := r.store.Footprint(r); h.Accounts < keys || h.Accounts > keys+keys/10 {
 				r.Fatalf("%d accounts in use, and as many idle for %v longer than their horizon of %v: %+v held",
 					keys, life.expiry, life.horizon, h)
 			}

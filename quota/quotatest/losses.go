@@ -9,18 +9,18 @@ import (
 )
 
 var losses = []SharedCase{
-	{"K1", "a stranger that only looks does not end the settling of others", func(w *town) {
+	{"K1", "a stranger that only peeks does not end the settling of others", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
-		w.meet(a, b)
+		w.allTake(a, b)
 		b.takes(900) // which a has not seen
 		w.empty()
 		stranger := w.directory("stranger", 2).starts()
-		stranger.looks()
+		stranger.peeks()
 		for range 3 {
 			a.closed(90)
-			stranger.looks()
+			stranger.peeks()
 		}
-		b.looks()
+		b.peeks()
 		a.takes(96)
 		a.broke()
 		b.broke()
@@ -29,7 +29,7 @@ var losses = []SharedCase{
 	{"K1", "a host that was known is waited for until the time to settle is over", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
 		third := w.directory("third", 2).starts()
-		w.meet(a, b)
+		w.allTake(a, b)
 		for range 2 {
 			a.takes(1)
 			b.takes(1)
@@ -39,7 +39,7 @@ var losses = []SharedCase{
 		a.takes(1)
 		third.takes(900)
 		w.empty()
-		b.looks()
+		b.peeks()
 		a.closed(1) // two of two are there, and the third was known
 		w.clock.Advance(settle)
 		w.limit = 2000
@@ -50,30 +50,30 @@ var losses = []SharedCase{
 	{"K1", "a process whose sibling has begun a new generation waits for the other hosts as well", func(w *town) {
 		a, b := w.directory("a", 2), w.directory("b", 2).starts()
 		a1, a2 := a.starts(), a.starts()
-		w.meet(a1, a2, b)
-		a1.looks() // no answer is left to be noted
-		a2.looks()
+		w.allTake(a1, a2, b)
+		a1.peeks() // no answer is left to be noted
+		a2.peeks()
 		b.takes(900) // which a has not seen
 		w.empty()
 		a1.closed(90)
 		a2.closed(90) // it has compared the remote a moment ago, and knows the generation from its sibling
-		b.looks()
+		b.peeks()
 		a2.takes(90)
 		a1.broke()
 		w.exactly()
 	}},
 	{"K2", "a row that was synced is netted against an unattributed charge of a later snapshot", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
-		w.meet(a, b)
+		w.allTake(a, b)
 		for range 5 {
 			for range 3 {
 				a.takes(1)
 				b.takes(2)
 			}
 			w.empty()
-			a.looks() // it comes first, and knows what the other had spent
-			b.looks()
-			a.looks()
+			a.peeks() // it comes first, and knows what the other had spent
+			b.peeks()
+			a.peeks()
 			a.takes(1)
 			b.takes(1)
 			w.exactly()
@@ -83,7 +83,7 @@ var losses = []SharedCase{
 	}},
 	{"K2", "a generation that only one host has met is no reason to count the other twice", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
-		w.meet(a, b)
+		w.allTake(a, b)
 		for i := range 6 {
 			for range 2 {
 				a.takes(2)
@@ -95,19 +95,19 @@ var losses = []SharedCase{
 			}
 			for range 3 {
 				w.empty()
-				first.looks()
+				first.peeks()
 			}
-			second.looks()
+			second.peeks()
 			w.empty()
-			second.looks()
-			first.looks()
-			second.looks()
+			second.peeks()
+			first.peeks()
+			second.peeks()
 			w.exactly()
 		}
 	}},
 	{"K2", "calls without the ledger are counted once, however often it is lost", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
-		w.meet(a, b)
+		w.allTake(a, b)
 		a.takes(5)
 		b.takes(5)
 		post := a.ask(7)
@@ -119,9 +119,9 @@ var losses = []SharedCase{
 			a.takes(1)
 			b.takes(1)
 			w.empty()
-			b.looks()
-			a.looks()
-			b.looks()
+			b.peeks()
+			a.peeks()
+			b.peeks()
 			w.exactly()
 		}
 	}},
@@ -137,7 +137,7 @@ var losses = []SharedCase{
 		b.takes(900)
 		w.empty()
 		a.closed(90)
-		b.looks()
+		b.peeks()
 		w.clock.Advance(second)
 		a.broke()
 		w.exactly()
@@ -150,7 +150,7 @@ var losses = []SharedCase{
 		there.starts().takes(900)
 		w.empty()
 		here.starts().closed(90)
-		there.starts().looks()
+		there.starts().peeks()
 		here.starts().broke()
 		w.exactly()
 	}},

@@ -37,7 +37,7 @@ var membership = []SharedCase{
 			w.open, w.empty = w.backend.Remote(w, w.clock)
 			w.sent = 0
 			p := w.directory("here", hosts).starts()
-			p.looks()
+			p.peeks()
 			p.takes(900)
 			w.exactly()
 			w.directory("there", hosts).starts().takes(90)
@@ -81,8 +81,8 @@ var membership = []SharedCase{
 		}
 		w.empty()
 		here.closed(90)
-		there.starts().looks()
-		here.looks()
+		there.starts().peeks()
+		here.peeks()
 		here.broke()
 		w.exactly()
 	}},
@@ -92,12 +92,12 @@ var membership = []SharedCase{
 		w.empty()
 		fresh := w.directory("fresh", 1).starts()
 		fresh.takes(50)
-		here.looks()
+		here.peeks()
 		if !w.says("a host with an empty data directory") {
 			w.Errorf("a loss that a fresh directory met first, and the log is silent: %s", w.said.String())
 		}
 		w.exactly()
-		fresh.looks()
+		fresh.peeks()
 		here.broke()
 		w.exactly()
 	}},
@@ -163,12 +163,12 @@ var corrected = []SharedCase{
 					w.Errorf("given back during a sync: %v", err)
 				}
 			}
-			other.looks()
+			other.peeks()
 			w.sent += 5 // counted, and never sent
 			w.clock.Advance(time.Minute)
 			other.takes(1)
 			w.exactly()
-			other.looks() // writes its take's answer
+			other.peeks() // writes its take's answer
 			w.empty()
 			p.takes(1)
 			other.takes(1)
@@ -191,20 +191,20 @@ var corrected = []SharedCase{
 		remote.loses = false
 		w.clock.Advance(time.Minute)
 		for range 3 {
-			p.looks()
+			p.peeks()
 		}
 		w.exactly()
 	}},
 	{"L6", "a drain that a person lifted stays lifted after a loss, also where another has seen it", func(w *town) {
 		here, there := w.directory("here", 2).starts(), w.directory("there", 2).starts()
-		w.meet(here, there)
+		w.allTake(here, there)
 		until := w.clock.Now().Add(6 * time.Hour)
 		if err := here.ledger.Drain(w.Context(), account, "units",
 			quota.Drain{Until: until, By: quota.ByHand, At: w.clock.Now()}); err != nil {
 			w.Fatal(err)
 		}
 		w.clock.Advance(time.Minute)
-		there.looks()
+		there.peeks()
 		w.clock.Advance(time.Minute)
 		if err := here.ledger.Drain(w.Context(), account, "units", quota.Drain{}); err != nil {
 			w.Fatal(err)
@@ -212,8 +212,8 @@ var corrected = []SharedCase{
 		here.takes(1)
 		w.empty()
 		for range 3 {
-			there.looks()
-			here.looks()
+			there.peeks()
+			here.peeks()
 		}
 		here.takes(1)
 		there.takes(1)

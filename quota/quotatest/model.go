@@ -231,7 +231,7 @@ func (m *Model) state(a quota.Ask, c quota.Charge, now time.Time, allowed bool) 
 		p.Remaining = min(p.Remaining, max(b.Ceiling-w.Used, 0))
 	}
 	p.LastDrain = m.drains[[2]string{a.Account, c.Pool}]
-	if p.LastDrain.Holds(now) {
+	if p.LastDrain.Active(now) {
 		p.Remaining, p.Drain = 0, p.LastDrain
 	}
 	return p

@@ -25,7 +25,7 @@ type Load struct {
 	Limit   int64         // over 24 hours
 	Amount  int64         // of each take
 	For     time.Duration // how long to go on, also after a refusal; 0: until the first
-	Tell    bool          // of every take that is charged, before the next; see Process.Took
+	Report  bool          // of every take that is charged, before the next; see Process.Took
 }
 
 // Work counts one process's work.
@@ -76,7 +76,7 @@ func work(text string, open func(context.Context, string) (quota.Ledger, error),
 	return json.NewEncoder(stdout).Encode(done)
 }
 
-func (load Load) run(ctx context.Context, ledger quota.Ledger, tell io.Writer) Work {
+func (load Load) run(ctx context.Context, ledger quota.Ledger, report io.Writer) Work {
 	var done Work
 	var waits []time.Duration
 	bound := per(24*time.Hour, load.Limit)
@@ -100,8 +100,8 @@ func (load Load) run(ctx context.Context, ledger quota.Ledger, tell io.Writer) W
 		}
 		if d.Allowed {
 			done.Admitted += load.Amount
-			if load.Tell {
-				_, _ = fmt.Fprintln(tell, "took") // a parent that is gone reads none
+			if load.Report {
+				_, _ = fmt.Fprintln(report, "took") // a parent that is gone reads none
 			}
 		}
 	}

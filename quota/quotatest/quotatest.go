@@ -34,7 +34,7 @@ import (
 
 // Cases are all cases of a quota.Ledger, in order.
 func Cases() []Case {
-	all := slices.Concat(admission, weights, retryAfter, looking, several, life, loss, clocks,
+	all := slices.Concat(admission, weights, retryAfter, peeking, several, life, loss, clocks,
 		days, corrections, refused, files, returning)
 	slices.SortStableFunc(all, func(a, b Case) int { return cmp.Compare(a.ID, b.ID) })
 	return all

@@ -383,7 +383,7 @@ var generations = []Case{
 	}},
 }
 
-// loses wants a loss, whether the operation charges or only looks.
+// loses wants a loss, whether the operation charges or only peeks.
 func (r *rig) loses(o sharedledger.Operation) {
 	r.Helper()
 	for _, amount := range []int64{1, 0} {

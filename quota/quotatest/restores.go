@@ -51,12 +51,12 @@ func Restore(t testing.TB, b StormBackend, loss int, since string) Restored {
 	w := &town{TB: t, backend: SharedBackend{Journal: b.Journal}, clock: clock, open: open, limit: 1000}
 	taker, other := w.directory("taker", 2).starts(), w.directory("other", 2).starts()
 	sibling := taker.starts()
-	w.meet(taker, sibling, other)
+	w.allTake(taker, sibling, other)
 	_ = losses[loss].Prepare() // to Redis a first replica is a new history
-	taker.looks()
-	other.looks()
+	taker.peeks()
+	other.peeks()
 	clock.Advance(time.Minute) // a server that was restarted is asked again
-	w.meet(taker, sibling, other)
+	w.allTake(taker, sibling, other)
 	taker.takes(100)
 	other.takes(100)
 	strike := losses[loss].Prepare()
@@ -69,8 +69,8 @@ func Restore(t testing.TB, b StormBackend, loss int, since string) Restored {
 		_, _ = taker.tries(90)
 	}
 	for range 2 {
-		other.looks()
-		taker.looks()
+		other.peeks()
+		taker.peeks()
 		clock.Advance(settle)
 	}
 	taker.broke()
@@ -88,8 +88,8 @@ func Restore(t testing.TB, b StormBackend, loss int, since string) Restored {
 // afterHost strikes after one of the hosts, or neither, spent and both looked.
 func afterHost(taker, other *program, strike func(), since string) {
 	for range 2 {
-		taker.looks()
-		other.looks()
+		taker.peeks()
+		other.peeks()
 		taker.clock.Advance(time.Minute)
 	}
 	switch since {
@@ -98,8 +98,8 @@ func afterHost(taker, other *program, strike func(), since string) {
 	case "another":
 		other.takes(700)
 	}
-	taker.looks()
-	other.looks()
+	taker.peeks()
+	other.peeks()
 	taker.clock.Advance(time.Minute)
 	strike()
 	taker.clock.Advance(second)

@@ -46,7 +46,7 @@ var retryAfter = []Case{
 	}},
 	{ID: "C3", Name: "retry-after is at least 1 ms, at most the longest window, and 0 when admitted", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(10*second, 10), per(time.Minute, 20), daily(100)}
-		for step := range 600 { // try looks at every answer
+		for step := range 600 { // try reads every answer
 			r.take(int64(step % 11))
 			r.pass(time.Duration(step%7)*177*time.Millisecond + time.Duration(step%3)*time.Microsecond)
 		}
@@ -101,8 +101,8 @@ func exactEverywhere(r *rig) {
 	}
 }
 
-var looking = []Case{
-	{ID: "D1", Name: "looking changes nothing", check: func(r *rig) {
+var peeking = []Case{
+	{ID: "D1", Name: "peeking changes nothing", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(10*second, 5), daily(8)}
 		r.admits(3, 2)
 		first := fmt.Sprintf("%+v", r.take(0))

@@ -97,7 +97,7 @@ func (d *directory) starts(through ...func(sharedledger.Remote) sharedledger.Rem
 	for _, change := range through {
 		remote = change(remote)
 	}
-	tariff := &quota.Tariff{Zone: time.UTC, Failure: quota.Failure{Settle: settle}, Pools: []quota.Pool{{Name: "units"}}}
+	tariff := &quota.Tariff{Zone: time.UTC, Failure: quota.Failure{SyncWait: settle}, Pools: []quota.Pool{{Name: "units"}}}
 	l, err := sharedledger.Open(tariff, remote, d.journal(), d.hosts)
 	if err != nil {
 		d.Fatal(err)
@@ -167,17 +167,17 @@ func (p *program) closed(amount int64) {
 	}
 }
 
-// looks peeks, whether or not it succeeds, and lets the breaker close again.
-func (p *program) looks() {
+// peeks peeks, whether or not it succeeds, and lets the breaker close again.
+func (p *program) peeks() {
 	p.Helper()
 	if _, err := p.tries(0); err != nil && !errors.Is(err, quota.ErrUnavailable) {
-		p.Fatalf("%s: %s looks: %v", p.clock.Now().Format(time.TimeOnly), p.name, err)
+		p.Fatalf("%s: %s peeks: %v", p.clock.Now().Format(time.TimeOnly), p.name, err)
 	}
 	p.clock.Advance(second)
 }
 
-// meet lets each take a unit, twice where at first it has to wait for the others.
-func (w *town) meet(all ...*program) {
+// allTake lets each take a unit, twice where at first it has to wait for the others.
+func (w *town) allTake(all ...*program) {
 	w.Helper()
 	for round := range 2 {
 		for _, p := range all {

@@ -46,7 +46,7 @@ func Storm(t testing.TB, b StormBackend, seed uint64) {
 			s.all = append(s.all, d.starts(s.recorded))
 		}
 	}
-	w.meet(s.all...)
+	w.allTake(s.all...)
 	for range 4 {
 		s.spend(s.r.IntN(30))
 		loss := losses[s.r.IntN(len(losses))]
@@ -63,7 +63,7 @@ func Storm(t testing.TB, b StormBackend, seed uint64) {
 		if s.r.IntN(2) == 0 {
 			s.spend(s.r.IntN(4))
 		}
-		stranger.looks()
+		stranger.peeks()
 		s.spend(s.r.IntN(20))
 	}
 	s.peace()
@@ -84,7 +84,7 @@ type storm struct {
 	all   []*program
 	doubt int64
 
-	idle   string // the data directory that only looks
+	idle   string // the data directory that only peeks
 	drains bool
 
 	emergencies bool
@@ -109,7 +109,7 @@ func (s *storm) spend(steps int) {
 			s.say("%s%d starts again", p.name, i)
 		case n < 4 || p.name == s.idle:
 			_, err := p.tries(0)
-			s.say("%s%d looks: %v", p.name, i, err)
+			s.say("%s%d peeks: %v", p.name, i, err)
 		case n == 4:
 			s.post(p, i, s.r.Int64N(5)+1)
 		case n == 5 && s.drains:
@@ -155,7 +155,7 @@ func (s *storm) emergency(p *program, i int, amount int64) {
 		return
 	}
 	if s.r.IntN(2) == 0 {
-		s.all[s.r.IntN(len(s.all))].looks()
+		s.all[s.r.IntN(len(s.all))].peeks()
 	}
 	err := p.ledger.RefundEmergency(s.Context(), account, row)
 	s.say("%s%d gives %d back: %v", p.name, i, amount, err)
@@ -187,7 +187,7 @@ func (s *storm) peace() {
 	for range 2 {
 		for range 3 {
 			for _, p := range s.all {
-				p.looks()
+				p.peeks()
 			}
 		}
 		s.clock.Advance(settle)

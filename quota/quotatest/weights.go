@@ -25,7 +25,7 @@ var weights = []Case{
 		r.fails(quota.ErrNeverFits, func() error { _, err := r.try(charge("units", 71, r.bounds...)); return err })
 		r.admits(70, 0)
 	}},
-	{ID: "B3", Name: "a cost of 0 looks", check: func(r *rig) {
+	{ID: "B3", Name: "a cost of 0 peeks", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 3)}
 		for left := int64(2); left >= 0; left-- {
 			r.admits(0, left+1)
@@ -53,7 +53,7 @@ var weights = []Case{
 			r.take(100)
 			r.pass(second)
 		}
-		if h := r.store.Held(r); h.Accounts != 1 || h.Entries != 10 {
+		if h := r.store.Footprint(r); h.Accounts != 1 || h.Entries != 10 {
 			r.Fatalf("ten calls are held as %+v", h)
 		}
 	}},

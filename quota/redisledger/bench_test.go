@@ -149,7 +149,7 @@ func BenchmarkShared(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = journal.Close() })
-	tariff := &quota.Tariff{Zone: time.UTC, Grace: 30 * time.Second, Failure: quota.Failure{Settle: time.Minute}, Pools: []quota.Pool{{Name: "units"}}}
+	tariff := &quota.Tariff{Zone: time.UTC, Grace: 30 * time.Second, Failure: quota.Failure{SyncWait: time.Minute}, Pools: []quota.Pool{{Name: "units"}}}
 	l, err := sharedledger.Open(tariff, openLedger(b, s.url(), redisledger.Options{Timeout: patient}), journal, 1)
 	if err != nil {
 		b.Fatal(err)

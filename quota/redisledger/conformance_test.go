@@ -104,7 +104,7 @@ func (s *server) store(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 	return quotatest.Store{
 		Ledger: another(t), Another: another, Address: s.url() + " " + prefix, OwnClock: true,
 		LoseReply: func(testing.TB) { proxy.Lose(1, faulty.Closed) },
-		Held:      func(t testing.TB) quotatest.Held { return held(t, s.client, prefix, clock.Now()) },
+		Footprint: func(t testing.TB) quotatest.Footprint { return held(t, s.client, prefix, clock.Now()) },
 		Evict: func(t testing.TB) {
 			for _, k := range s.client.Keys(t.Context(), prefix+":*").Val() {
 				s.client.Del(t.Context(), k)
@@ -135,10 +135,10 @@ func openWorker(ctx context.Context, address string) (quota.Ledger, error) {
 
 // held counts the store's keys that would be left if the server's clock stood at now too: the accounts whose expiry
 // is ahead, which the server must know of, and their logs.
-func held(t testing.TB, client *redis.Client, prefix string, now time.Time) quotatest.Held {
+func held(t testing.TB, client *redis.Client, prefix string, now time.Time) quotatest.Footprint {
 	t.Helper()
 	ctx := context.Background()
-	var h quotatest.Held
+	var h quotatest.Footprint
 	keys := client.Scan(ctx, 0, prefix+":{*}", 1000).Iterator()
 	for keys.Next(ctx) {
 		state := keys.Val()

@@ -19,7 +19,7 @@ func Example() {
 		Zone:     time.UTC,
 		Grace:    30 * time.Second,
 		Ceilings: map[quota.Purpose]quota.Share{quota.Scheduled: 950_000},
-		Failure:  quota.Failure{OpenAtMost: 1000, Emergency: 5000, Settle: 10 * time.Minute},
+		Failure:  quota.Failure{OpenAtMost: 1000, Emergency: 5000, SyncWait: 10 * time.Minute},
 		Pools:    []quota.Pool{{Name: "units", Windows: []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 10_000}}}},
 		Methods:  map[string]quota.Cost{"videos.list": {"units": 1}},
 	}

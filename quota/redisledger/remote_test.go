@@ -25,12 +25,12 @@ func once(l sharedledger.Remote, a quota.Ask, generation sharedledger.Generation
 func TestFlushedScriptsEndInOneCharge(t *testing.T) {
 	s := redisServer(t)
 	open := func() *sharedledger.Ledger {
-		tariff := &quota.Tariff{Zone: time.UTC, Failure: quota.Failure{Settle: time.Minute}, Pools: []quota.Pool{{Name: "units"}}}
+		tariff := &quota.Tariff{Zone: time.UTC, Failure: quota.Failure{SyncWait: time.Minute}, Pools: []quota.Pool{{Name: "units"}}}
 		l, err := sharedledger.Open(tariff, openLedger(t, s.url(), redisledger.Options{Timeout: patient}), &memremote.Journal{}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Account, l.Settle = "a", time.Nanosecond // both are flushed all the time
+		l.Account, l.SyncWait = "a", time.Nanosecond // both are flushed all the time
 		return l
 	}
 	one, two := open(), open()

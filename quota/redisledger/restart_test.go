@@ -40,7 +40,7 @@ func (s *server) restart(t *testing.T, kill bool, settings ...string) {
 func twoHosts(t *testing.T, s *server) (hosts [2]*sharedledger.Ledger) {
 	t.Helper()
 	for i := range hosts {
-		tariff := &quota.Tariff{Zone: time.UTC, Grace: 30 * time.Second, Failure: quota.Failure{Settle: time.Hour}, Pools: []quota.Pool{{Name: "units"}}}
+		tariff := &quota.Tariff{Zone: time.UTC, Grace: 30 * time.Second, Failure: quota.Failure{SyncWait: time.Hour}, Pools: []quota.Pool{{Name: "units"}}}
 		l, err := sharedledger.Open(tariff, openLedger(t, s.url(), redisledger.Options{Timeout: patient}), &memremote.Journal{}, len(hosts))
 		if err != nil {
 			t.Fatal(err)

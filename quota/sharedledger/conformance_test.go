@@ -103,7 +103,7 @@ type everyAccount struct {
 }
 
 // suiteTariff has the suite's pools and its longest window.
-var suiteTariff = &quota.Tariff{Zone: time.UTC, Failure: quota.Failure{Settle: 10 * time.Minute}, Pools: []quota.Pool{
+var suiteTariff = &quota.Tariff{Zone: time.UTC, Failure: quota.Failure{SyncWait: 10 * time.Minute}, Pools: []quota.Pool{
 	{Name: "burst"}, {Name: "other"}, {Name: "search"}, {Name: "units", Windows: []quota.Window{{Name: "65h", Length: 65 * time.Hour, Limit: 1}}},
 }}
 

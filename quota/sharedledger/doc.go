@@ -6,7 +6,7 @@
 //   - Any sign that the remote lost something begins a new generation of its memory. Each data directory then syncs
 //     the journal rows that the remote lacks, and raises each pool to the use that it last saw. An amount without a
 //     known row stands for hosts that are away, and shrinks when their rows arrive.
-//   - A new generation decides nothing until all hosts have synced, or Ledger.Settle has passed.
+//   - A new generation decides nothing until all hosts have synced, or Ledger.SyncWait has passed.
 //   - A remote that did not answer is not asked again for a while, by any process of the data directory. Calls made
 //     without it are synced before anything else is asked.
 //

@@ -18,7 +18,7 @@ func ExampleOpen() {
 	tariff := &quota.Tariff{
 		Zone:     time.UTC,
 		Ceilings: map[quota.Purpose]quota.Share{quota.Manual: 1_000_000},
-		Failure:  quota.Failure{Settle: 10 * time.Minute},
+		Failure:  quota.Failure{SyncWait: 10 * time.Minute},
 		Pools:    []quota.Pool{{Name: "units", Windows: []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 250}}}},
 		Methods:  map[string]quota.Cost{"search.list": {"units": 100}},
 	}

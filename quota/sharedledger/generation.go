@@ -55,7 +55,7 @@ const (
 //	          acknowledged to this data directory
 //	any       the server was replaced, a log is short, or a writer's  settling, under a new generation
 //	          number is behind what was acknowledged
-//	settling  all hosts have synced, or Settle has passed, or         deciding
+//	settling  all hosts have synced, or SyncWait has passed, or         deciding
 //	          this host is alone
 //	any       the remote answers with another generation              unknown
 //
@@ -158,7 +158,7 @@ var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts h
 
 // awaitHosts returns errSettling until all hosts have synced to the generation.
 func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
-	here, want, until := remote.Awaits(s.state, s.hosts, s.Settle)
+	here, want, until := remote.Awaits(s.state, s.hosts, s.SyncWait)
 	if !until.IsZero() {
 		return &protocol.WaitingError{Err: fmt.Errorf("%w: %d of %d have", errSettling, len(here), want), Until: until}
 	}

@@ -146,7 +146,7 @@ func (c *charge) absent() bool {
 // waited reports whether the loss was not noticed yet, or its settling is over: until then a host that
 // is there has its chance to tell.
 func (j *judge) waited(c *charge) bool {
-	return j.reborn.Before(c.lost) || j.now().Sub(j.reborn) >= j.tariff.Failure.Settle
+	return j.reborn.Before(c.lost) || j.now().Sub(j.reborn) >= j.tariff.Failure.SyncWait
 }
 
 // synced are the operations that were synced into the ledger.

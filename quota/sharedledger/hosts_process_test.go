@@ -58,7 +58,7 @@ func (h *host) start(name string, r *rand.Rand) *process {
 		panic(err)
 	}
 	if h.without == settling {
-		p.shared.Settle = time.Nanosecond
+		p.shared.SyncWait = time.Nanosecond
 	}
 	p.shared.Host.Name, p.shared.Now = fmt.Sprintf("host %d", h.id), h.now
 	p.shared.Pause = func(_ context.Context, d time.Duration) { h.rest(d) }

@@ -104,7 +104,7 @@ func tariff() *quota.Tariff {
 	return &quota.Tariff{
 		Upstream: "youtube", Table: "classic", Zone: pacific, Grace: grace,
 		Ceilings: map[quota.Purpose]quota.Share{quota.Scheduled: 950_000, quota.Refresh: 950_000, quota.Backfill: 700_000, quota.Manual: 995_000},
-		Failure:  quota.Failure{OpenAtMost: 1000, Emergency: 5000, Settle: 10 * time.Minute},
+		Failure:  quota.Failure{OpenAtMost: 1000, Emergency: 5000, SyncWait: 10 * time.Minute},
 		Pools:    []quota.Pool{{Name: "search", Windows: windows(limit / 100)}, {Name: "units", Windows: windows(limit)}},
 		Methods:  map[string]quota.Cost{cheap: {"units": 1}, expensive: {"units": 100, "search": 1}},
 	}

@@ -16,13 +16,13 @@ import (
 
 // Ledger is one process's access to the account of a data directory; Open makes it. See the package comment.
 type Ledger struct {
-	Remote  Remote
-	Journal Journal
-	Account string
-	Host    Host             // this data directory: its Name and Regions
-	Settle  time.Duration    // above 0: the longest that a new generation waits for the other hosts
-	Now     func() time.Time // this machine's clock
-	Log     *slog.Logger     // nil: nothing is logged
+	Remote   Remote
+	Journal  Journal
+	Account  string
+	Host     Host             // this data directory: its Name and Regions
+	SyncWait time.Duration    // above 0: the longest that a new generation waits for the other hosts
+	Now      func() time.Time // this machine's clock
+	Log      *slog.Logger     // nil: nothing is logged
 	// Pause waits before an operation is asked again.
 	Pause func(ctx context.Context, d time.Duration)
 	// ShortWait is how long an ask with a fallback waits for a remote that did not answer recently.
@@ -63,7 +63,7 @@ var (
 
 const (
 	maxAsks        = 4                      // of one operation whose replies are lost
-	askAgainWithin = 400 * time.Millisecond // of the first
+	repeatWithin   = 400 * time.Millisecond // of the first
 	firstPause     = 5 * time.Millisecond   // then twice as long each time
 	writerIdle     = quota.MinHorizon / 2   // well before the remote forgets a writer
 	maxGenerations = 4                      // in one call: more means that the remote keeps losing its memory
@@ -74,8 +74,8 @@ func (s *Ledger) on(ctx context.Context, account string, do func() error) error 
 	if s.turn == nil {
 		return fmt.Errorf("%w: a shared ledger that Open has not made", quota.ErrUnknown)
 	}
-	if s.Settle <= 0 {
-		return fmt.Errorf("%w: settle is %v: a new generation has to wait for the other hosts", quota.ErrUnknown, s.Settle)
+	if s.SyncWait <= 0 {
+		return fmt.Errorf("%w: settle is %v: a new generation has to wait for the other hosts", quota.ErrUnknown, s.SyncWait)
 	}
 	if err := quota.CheckAccount(account); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *Ledger) take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 func (s *Ledger) seemsFull(a quota.Ask) bool {
 	return slices.ContainsFunc(a.Charges, func(c quota.Charge) bool {
 		seen := s.state.snapshot(c.Pool)
-		return c.Amount > 0 && (seen.Drain.Holds(s.Now()) || slices.ContainsFunc(seen.Windows, func(w WindowUsage) bool {
+		return c.Amount > 0 && (seen.Drain.Active(s.Now()) || slices.ContainsFunc(seen.Windows, func(w WindowUsage) bool {
 			return slices.ContainsFunc(c.Bounds,
 				func(b quota.Bound) bool { return b.Window == w.Window && w.Used+c.Amount > b.Ceiling })
 		}))
@@ -189,7 +189,7 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 			s.comparedIn = 0 // updates the remote before it is asked again
 		case lost:
 			return quota.Decision{}, fmt.Errorf("%w: again and again: %w", quota.ErrUnavailable, err)
-		case errors.Is(err, quota.ErrInDoubt) && asks < maxAsks && ctx.Err() == nil && time.Since(began) < askAgainWithin:
+		case errors.Is(err, quota.ErrInDoubt) && asks < maxAsks && ctx.Err() == nil && time.Since(began) < repeatWithin:
 			asks++
 			s.Pause(ctx, pause)
 			pause *= 2
@@ -310,7 +310,7 @@ func (s *Ledger) checkSeen(d quota.Decision) error {
 		if seen := s.entriesSeen(p.Pool); p.Entries < seen {
 			return fmt.Errorf("%w: pool %s has had %d entries, and %d were seen before", ErrLost, p.Pool, p.Entries, seen)
 		}
-		if seen := s.state.snapshot(p.Pool).Drain; seen.By == quota.ByUnknown && seen.Holds(d.At) &&
+		if seen := s.state.snapshot(p.Pool).Drain; seen.By == quota.ByUnknown && seen.Active(d.At) &&
 			(p.LastDrain.By != quota.ByUnknown || p.LastDrain.At.Before(seen.At)) {
 			return fmt.Errorf("%w: pool %s was closed because its use is unknown", ErrLost, p.Pool)
 		}

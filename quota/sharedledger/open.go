@@ -17,7 +17,7 @@ func Open(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) (*Led
 		return nil, fmt.Errorf("open the shared ledger: %w", err)
 	}
 	s := &Ledger{
-		Remote: remote, Journal: journal, Account: "default", Settle: tariff.Failure.Settle, Now: time.Now,
+		Remote: remote, Journal: journal, Account: "default", SyncWait: tariff.Failure.SyncWait, Now: time.Now,
 		ShortWait: 25 * time.Millisecond,
 		Pause:     func(_ context.Context, d time.Duration) { time.Sleep(d) },
 
@@ -39,9 +39,9 @@ func checkParts(tariff *quota.Tariff, remote Remote, journal Journal, hosts int)
 		return fmt.Errorf("%w: no journal", quota.ErrUnknown)
 	case hosts < 1:
 		return fmt.Errorf("%w: %d data directories share it: at least 1 does", quota.ErrUnknown, hosts)
-	case tariff.Failure.Settle <= 0:
+	case tariff.Failure.SyncWait <= 0:
 		return fmt.Errorf("%w: failure: settle is %v: a new generation has to wait for the other hosts: try 10 min",
-			quota.ErrUnknown, tariff.Failure.Settle)
+			quota.ErrUnknown, tariff.Failure.SyncWait)
 	}
 	return nil
 }

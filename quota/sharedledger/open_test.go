@@ -36,7 +36,7 @@ func TestNoZeroValueIsUnsafe(t *testing.T) {
 	}{
 		"no pools":            {func(t *quota.Tariff) { t.Pools = nil }, 2},
 		"no zone":             {func(t *quota.Tariff) { t.Zone = nil }, 2},
-		"no settling":         {func(t *quota.Tariff) { t.Failure.Settle = 0 }, 2},
+		"no settling":         {func(t *quota.Tariff) { t.Failure.SyncWait = 0 }, 2},
 		"an unknown pool":     {func(t *quota.Tariff) { t.Methods["x"] = quota.Cost{"unit": 1} }, 2},
 		"a negative grace":    {func(t *quota.Tariff) { t.Grace = -12 * time.Hour }, 2},
 		"a negative window":   {func(t *quota.Tariff) { t.Pools[0].Windows[0].Length = -time.Hour }, 2},
@@ -64,10 +64,10 @@ func TestNoZeroValueIsUnsafe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	if s.Settle != 10*time.Minute || s.Now == nil || s.Account != "default" {
-		t.Errorf("settle %v, a clock: %t, account %q", s.Settle, s.Now != nil, s.Account)
+	if s.SyncWait != 10*time.Minute || s.Now == nil || s.Account != "default" {
+		t.Errorf("settle %v, a clock: %t, account %q", s.SyncWait, s.Now != nil, s.Account)
 	}
-	s.Settle = 0
+	s.SyncWait = 0
 	if _, err := s.Take(t.Context(), quota.Ask{Account: "default"}); !errors.Is(err, quota.ErrUnknown) || !strings.Contains(err.Error(), "settle") {
 		t.Errorf("a ledger that waits for nobody: %v", err)
 	}

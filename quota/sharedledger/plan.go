@@ -104,8 +104,8 @@ func (b Batch) Plan(f RemoteFacts) Plan {
 		return pools[name]
 	}
 	for _, r := range b.Rows {
-		w, met := p.Writers[r.Writer]
-		if !met {
+		w, listed := p.Writers[r.Writer]
+		if !listed {
 			w = f.Writers[r.Writer]
 		}
 		unused := r.State == RowUnused && r.Number == w.Number && r.Nonce == w.Nonce && w.Charged > 0

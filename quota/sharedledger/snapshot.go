@@ -37,7 +37,7 @@ func (u UsageSnapshot) Over(old UsageSnapshot) UsageSnapshot {
 	switch {
 	case old.Drain.By == quota.ByUnknown:
 		d = d.Over(old.Drain, u.At)
-	case old.Owed && !u.Owed && old.Drain.Holds(u.At):
+	case old.Owed && !u.Owed && old.Drain.Active(u.At):
 		d = old.Drain.Over(d, u.At)
 	}
 	if !d.Equal(u.Drain) {

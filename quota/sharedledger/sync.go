@@ -16,8 +16,8 @@ import (
 // waits so long. One that does finds its number synced, and asks under another.
 const abandonedAfter = 5 * time.Second
 
-// compareAgain is how long a process goes on without looking at the other hosts.
-const compareAgain = 30 * time.Second
+// compareEvery is how long a process goes on without looking at the other hosts.
+const compareEvery = 30 * time.Second
 
 // ensureUpToDate makes sure that the remote has this data directory's operations, except inFlight, which is about to
 // be asked. Once this writer has written something, the remote itself notices when it has forgotten that or anything
@@ -25,7 +25,7 @@ const compareAgain = 30 * time.Second
 // compared here.
 func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
 	noticesLoss := !s.hasSibling && (s.written > 0 || !s.state.HasWritten)
-	recent := s.Now().Sub(s.comparedAt).Abs() < compareAgain
+	recent := s.Now().Sub(s.comparedAt).Abs() < compareEvery
 	if s.comparedIn == s.state.Generation && recent && s.isListed && inFlight.ID != 0 && s.state.Generation != 0 &&
 		!s.state.owes() && noticesLoss {
 		return nil

@@ -41,7 +41,7 @@ func (l *Ledger) Lift(ctx context.Context, account, pool string) error {
 			return err
 		}
 		for _, p := range acc.pools {
-			if p.name == pool && p.drain.Holds(l.Now()) {
+			if p.name == pool && p.drain.Active(l.Now()) {
 				return t.drainOver(p, quota.Drain{})
 			}
 		}
@@ -92,7 +92,7 @@ func (t *transaction) uncarriedDrains(acc *account, account string) (drains []sh
 				u = seen
 			}
 		}
-		matters := p.drain.By == quota.ByUnknown || p.drain.Holds(now) && p.drain.By != quota.ByReset
+		matters := p.drain.By == quota.ByUnknown || p.drain.Active(now) && p.drain.By != quota.ByReset
 		if d := p.drain.Over(u.Drain, now); matters && !d.Equal(u.Drain) {
 			u.Drain, u.Owed, u.At = d, true, u.At.Add(time.Microsecond)
 			drains = append(drains, u)
@@ -245,7 +245,7 @@ func (t *transaction) raise(acc *account, a quota.Ask, u sharedledger.UsageSnaps
 			return err
 		}
 	}
-	if u.Drain.Holds(now) || u.Drain.By == quota.ByUnknown {
+	if u.Drain.Active(now) || u.Drain.By == quota.ByUnknown {
 		return t.drainOver(p, u.Drain)
 	}
 	return nil

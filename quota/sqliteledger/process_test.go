@@ -25,7 +25,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 	l := open(t, path)
 	for round := range 6 {
 		account := fmt.Sprintf("round-%d", round)
-		p := quotatest.Start(t, quotatest.Load{Address: path, Account: account, Limit: quota.MaxLimit, Amount: 1, For: time.Hour, Tell: true})
+		p := quotatest.Start(t, quotatest.Load{Address: path, Account: account, Limit: quota.MaxLimit, Amount: 1, For: time.Hour, Report: true})
 		p.Go()
 		told := 0
 		for told < 20+7*round && p.Took() {

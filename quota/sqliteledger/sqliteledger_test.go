@@ -73,9 +73,9 @@ func openStore(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 		t.Cleanup(func() { _ = l.Close() })
 		return l, nil
 	}}
-	return quotatest.Store{Ledger: another(t), Another: another, Address: path, File: file, Held: func(t testing.TB) quotatest.Held {
+	return quotatest.Store{Ledger: another(t), Another: another, Address: path, File: file, Footprint: func(t testing.TB) quotatest.Footprint {
 		t.Helper()
-		var h quotatest.Held
+		var h quotatest.Footprint
 		err := database(t, path).QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM accounts), (SELECT count(*) FROM entries)`).Scan(&h.Accounts, &h.Entries)
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 func daily(zone *time.Location) *quota.Tariff {
 	return &quota.Tariff{
 		Zone: zone, Pools: []quota.Pool{{Name: "units", Windows: []quota.Window{{Name: "day", Limit: 14}}}}, Methods: map[string]quota.Cost{"videos.list": {"units": 7}},
-		Ceilings: map[quota.Purpose]quota.Share{quota.Scheduled: 1_000_000}, Failure: quota.Failure{Settle: time.Minute},
+		Ceilings: map[quota.Purpose]quota.Share{quota.Scheduled: 1_000_000}, Failure: quota.Failure{SyncWait: time.Minute},
 	}
 }
 

@@ -28,9 +28,9 @@ func testAPieceOfADeadRunCountsAsDue(t *testing.T, open Open) {
 		clock.move(c.after)
 		st := Status(t, s, b.ID)
 		if st.Pieces[ingest.Due] != c.due || st.Pieces[ingest.Claimed] != c.held ||
-			!st.HeldUntil.Equal(c.until) || st.Open() != 4 {
+			!st.LeasedUntil.Equal(c.until) || st.Open() != 4 {
 			t.Errorf("at %s: %v until %s, want %d due and %d claimed until %s", clock.now(), st.Pieces,
-				st.HeldUntil, c.due, c.held, c.until)
+				st.LeasedUntil, c.due, c.held, c.until)
 		}
 	}
 }

@@ -23,8 +23,8 @@ func hooked(t *testing.T, open Open, hooks map[string][]ingest.EventName) (*stor
 
 var allEvents = map[string][]ingest.EventName{"all": ingest.EventNames}
 
-// teller claims the next event of a hook, as the process owner.
-func teller(hook, owner string, now time.Time) ingest.HookClaim {
+// sender claims the next event of a hook, as the process owner.
+func sender(hook, owner string, now time.Time) ingest.HookClaim {
 	return ingest.HookClaim{Name: hook, Owner: owner, Now: now, Lease: time.Minute,
 		Died: func(owner string) bool { return strings.HasPrefix(owner, "dead") }}
 }
@@ -39,8 +39,8 @@ func nextEvent(t *testing.T, s *store.Store, c ingest.HookClaim) ingest.Event {
 	return e
 }
 
-// tellAll tells a hook all that waits, and returns the events.
-func tellAll(t *testing.T, s *store.Store, c ingest.HookClaim) (told []ingest.Event) {
+// sendAll tells a hook all that waits, and returns the events.
+func sendAll(t *testing.T, s *store.Store, c ingest.HookClaim) (told []ingest.Event) {
 	t.Helper()
 	for {
 		e := nextEvent(t, s, c)
@@ -50,7 +50,7 @@ func tellAll(t *testing.T, s *store.Store, c ingest.HookClaim) (told []ingest.Ev
 		if told = append(told, e); len(told) > 20_000 {
 			t.Fatal("events: got more than 20,000, want an end")
 		}
-		if err := s.Told(t.Context(), c, e, "", time.Time{}); err != nil {
+		if err := s.NoteSent(t.Context(), c, e, "", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,7 +83,7 @@ func testAChartTellsWhatHasChanged(t *testing.T, open Open) {
 	clock.move(3 * time.Hour)
 	Chart(t, s, "US", noon.Add(3*time.Hour), Page(second...))
 	var got []string
-	for _, e := range tellAll(t, s, teller("all", "a", clock.now())) {
+	for _, e := range sendAll(t, s, sender("all", "a", clock.now())) {
 		var c ingest.ChartChange
 		if err := json.Unmarshal(e.Data, &c); err != nil {
 			t.Fatal(err)
@@ -129,7 +129,7 @@ func testWhatWasRolledBackIsNotTold(t *testing.T, open Open) {
 	if _, err := s.SavePage(t.Context(), half, Page(Titled("a", "A"))); err != nil { // the chart is not complete
 		t.Fatal(err)
 	}
-	if told := tellAll(t, s, teller("all", "a", clock.now())); len(told) > 0 {
+	if told := sendAll(t, s, sender("all", "a", clock.now())); len(told) > 0 {
 		t.Errorf("told %q", eventNames(told))
 	}
 }
@@ -139,7 +139,7 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 	for i, region := range []string{"US", "DE", "FR"} {
 		Chart(t, s, region, noon.Add(minutes(i)), Page(Titled("a", "A")))
 	}
-	a, b := teller("all", "dead or alive", clock.now()), teller("all", "b", clock.now())
+	a, b := sender("all", "dead or alive", clock.now()), sender("all", "b", clock.now())
 	a.Owner = "alive"
 	first := nextEvent(t, s, a)
 	if other := nextEvent(t, s, b); other.Name != "" {
@@ -152,10 +152,10 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 	if again := nextEvent(t, s, b); again.ID != first.ID || again.Key != first.Key {
 		t.Errorf("then event %d %s, want %d %s again", again.ID, again.Key, first.ID, first.Key)
 	}
-	if err := s.Told(t.Context(), a, first, "", time.Time{}); !errors.Is(err, ingest.ErrFenced) {
+	if err := s.NoteSent(t.Context(), a, first, "", time.Time{}); !errors.Is(err, ingest.ErrFenced) {
 		t.Errorf("the process that was too slow notes %v", err)
 	}
-	if err := s.Told(t.Context(), b, first, "it answered 500", clock.now().Add(time.Minute)); err != nil {
+	if err := s.NoteSent(t.Context(), b, first, "it answered 500", clock.now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if early := nextEvent(t, s, b); early.Name != "" {
@@ -166,16 +166,16 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 		!h.Failing.Equal(clock.now()) {
 		t.Errorf("the state is %+v, %v", h, err)
 	}
-	c := teller("all", "dead", clock.move(time.Minute))
+	c := sender("all", "dead", clock.move(time.Minute))
 	if again := nextEvent(t, s, c); again.ID != first.ID {
 		t.Errorf("after the pause event %d", again.ID)
 	}
-	c = teller("all", "c", clock.now()) // the process of the lease is known to have died
-	if told := tellAll(t, s, c); len(told) != 3 || told[0].ID != first.ID ||
+	c = sender("all", "c", clock.now()) // the process of the lease is known to have died
+	if told := sendAll(t, s, c); len(told) != 3 || told[0].ID != first.ID ||
 		!slices.IsSortedFunc(told, func(a, b ingest.Event) int { return int(a.ID - b.ID) }) {
 		t.Errorf("then told %v", told)
 	}
-	if told := tellAll(t, s, teller("quota", "c", clock.now())); len(told) > 0 {
+	if told := sendAll(t, s, sender("quota", "c", clock.now())); len(told) > 0 {
 		t.Errorf("a hook for quota is told %q", eventNames(told))
 	}
 	if states, err = hookStates(t, s); err != nil || states["all"].Failing != (time.Time{}) ||
@@ -184,7 +184,7 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 	}
 	s.SetHooks(map[string][]ingest.EventName{"all": ingest.EventNames, "late": ingest.EventNames})
 	Chart(t, s, "US", clock.now(), Page(Titled("a", "A")))
-	if told := tellAll(t, s, teller("late", "a", clock.now())); len(told) != 1 || told[0].ID <= first.ID+2 {
+	if told := sendAll(t, s, sender("late", "a", clock.now())); len(told) != 1 || told[0].ID <= first.ID+2 {
 		t.Errorf("a new hook is told %+v, want the events since", told)
 	}
 }
@@ -194,12 +194,12 @@ func testEventsAreBounded(t *testing.T, open Open) {
 	s, clock := hooked(t, open, map[string][]ingest.EventName{"fails": ingest.EventNames, "works": ingest.EventNames})
 	for i := range 4 {
 		Chart(t, s, "US", clock.move(25*time.Hour), Page(Titled(fmt.Sprint("v", i), "A")))
-		if told := tellAll(t, s, teller("works", "a", clock.now())); len(told) != 1 {
+		if told := sendAll(t, s, sender("works", "a", clock.now())); len(told) != 1 {
 			t.Fatalf("day %d: the hook that works was told %d events", i, len(told))
 		}
-		if c := teller("fails", "a", clock.now()); nextEvent(t, s, c).Name == "" {
+		if c := sender("fails", "a", clock.now()); nextEvent(t, s, c).Name == "" {
 			t.Fatal("the other hook's next event: got none, want one")
-		} else if err := s.Told(t.Context(), c, nextEvent(t, s, c), "exit status 1", clock.now()); err != nil {
+		} else if err := s.NoteSent(t.Context(), c, nextEvent(t, s, c), "exit status 1", clock.now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -207,7 +207,7 @@ func testEventsAreBounded(t *testing.T, open Open) {
 	if h := states["fails"]; err != nil || h.Dropped != 1 || h.Waiting != 3 || h.Tries != 4 {
 		t.Errorf("after four days: %+v, %v", h, err)
 	}
-	if told := tellAll(t, s, teller("fails", "a", clock.now())); len(told) != 3 {
+	if told := sendAll(t, s, sender("fails", "a", clock.now())); len(told) != 3 {
 		t.Errorf("once it works: told %d events, want three days of events", len(told))
 	}
 	if states, err = hookStates(t, s); err != nil || states["fails"].Waiting != 0 || states["fails"].Dropped != 0 {
@@ -219,7 +219,7 @@ func testABackfillTellsItsEndOnce(t *testing.T, open Open) {
 	s, clock := hooked(t, open, allEvents)
 	b := AddBackfill(t, s, Plan("x"), Numbered(2))
 	for range 2 {
-		if told := tellAll(t, s, teller("all", "a", clock.now())); len(told) > 0 {
+		if told := sendAll(t, s, sender("all", "a", clock.now())); len(told) > 0 {
 			t.Errorf("told %q before its end", eventNames(told))
 		}
 		Finish(t, s, Claim(t, s, PiecesOf(b, "a", noon)), ingest.Done, "")
@@ -229,7 +229,7 @@ func testABackfillTellsItsEndOnce(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, e := range tellAll(t, s, teller("all", "a", clock.now())) {
+	for _, e := range sendAll(t, s, sender("all", "a", clock.now())) {
 		var end ingest.EndedBackfill
 		if err := json.Unmarshal(e.Data, &end); err != nil {
 			t.Fatal(err)
@@ -265,7 +265,7 @@ func testASituationIsToldWhenItBeginsAndEnds(t *testing.T, open Open) {
 	note("quota", clock.now())
 	note("quota", clock.move(time.Minute), full)
 	var got []string
-	for _, e := range tellAll(t, s, teller("all", "a", clock.now())) {
+	for _, e := range sendAll(t, s, sender("all", "a", clock.now())) {
 		got = append(got, fmt.Sprint(e.Name, " ", string(e.Data)))
 	}
 	want := []string{
@@ -286,7 +286,7 @@ func testAWatchedChannelTellsEachUploadOnce(t *testing.T, open Open) {
 		Series: map[ingest.Series]bool{due.Series(): true}}), "x", "y", "gone")
 	Finish(t, s, SaveFound(t, s, slot, []string{"x", "y", "gone"}, "x", "y"), ingest.Done, "")
 	var got []string
-	for _, e := range tellAll(t, s, teller("all", "a", clock.now())) {
+	for _, e := range sendAll(t, s, sender("all", "a", clock.now())) {
 		var u ingest.Upload
 		if err := json.Unmarshal(e.Data, &u); err != nil {
 			t.Fatal(err)

@@ -83,9 +83,9 @@ func testHostileQueriesAreAnsweredSoon(t *testing.T, open Open) {
 			if name := fmt.Sprintf("%.40q (%d bytes)", q.Text, len(q.Text)); took > slowest {
 				slowest, of = took, name
 			}
-			if err != nil || took > soon || (r.Looked == "") != (r.Hint != "") {
+			if err != nil || took > soon || (r.Interpreted == "") != (r.Hint != "") {
 				t.Errorf("%.40q (%d bytes): after %v %.200v, looked for %.80q, hint %q", q.Text, len(q.Text),
-					took, err, r.Looked, r.Hint)
+					took, err, r.Interpreted, r.Hint)
 			}
 		}
 	}

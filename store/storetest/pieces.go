@@ -215,7 +215,7 @@ func testAnotherRunsPieceIsFenced(t *testing.T, open Open) {
 			t.Errorf("a late write is %v", err)
 		}
 	}
-	if st := Status(t, s, b.ID); st.Videos+st.Vanished+st.Waiting+st.Again+st.GivenUp > 0 {
+	if st := Status(t, s, b.ID); st.Videos+st.Vanished+st.Waiting+st.PaidTwice+st.GivenUp > 0 {
 		t.Errorf("late writes left %+v", st)
 	}
 }

@@ -56,7 +56,7 @@ func testSearchMeansWhatIsTyped(t *testing.T, open Open) {
 			ids = append(ids, h.Video.ID)
 		}
 		if slices.Sort(ids); strings.Join(ids, " ") != c.want {
-			t.Errorf("%q found %q, want %q (looked for %s)", c.query, ids, c.want, r.Looked)
+			t.Errorf("%q found %q, want %q (looked for %s)", c.query, ids, c.want, r.Interpreted)
 		}
 	}
 }

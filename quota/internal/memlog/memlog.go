@@ -80,7 +80,7 @@ func (a *Account[M]) Decide(ask quota.Ask, clock, now time.Time) (quota.Decision
 		p := a.Pool(c.Pool)
 		facts[i] = quota.PoolFacts{Total: p.Log.Total, Entries: p.Log.Given(), Drain: p.Drain}
 		for _, lookup := range ask.Lookups(c, now) {
-			facts[i].Windows = append(facts[i].Windows, p.Log.LookUp(lookup))
+			facts[i].Windows = append(facts[i].Windows, p.Log.Answer(lookup))
 		}
 	}
 	return ask.Decide(clock, now, facts)
@@ -197,8 +197,8 @@ func (l *Log[M]) Newest() (t time.Time) {
 // Given returns how many entries were ever added.
 func (l *Log[M]) Given() int64 { return l.number }
 
-// LookUp finds the facts about one window.
-func (l *Log[M]) LookUp(w quota.Lookup) (f quota.WindowFacts) {
+// Answer finds the facts about one window.
+func (l *Log[M]) Answer(w quota.Lookup) (f quota.WindowFacts) {
 	f.Before, f.First = l.Sum(w.Start)
 	if w.Refuses(l.Total, f.Before) {
 		if w.Next > 0 {

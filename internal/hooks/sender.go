@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	tellWithin = 10 * time.Second // one event
-	leaseFor   = time.Minute      // longer than tellWithin, with time for the store
+	sendWithin = 10 * time.Second // one event
+	leaseFor   = time.Minute      // longer than sendWithin, with time for the store
 	firstPause = 5 * time.Second  // before an event is tried again; each next pause is twice as long
 	lastPause  = time.Hour        // the longest
-	lookEvery  = 5 * time.Second  // how often Serve looks for events
-	noteWithin = 5 * time.Second  // of a Told whose context has ended
+	checkEvery = 5 * time.Second  // how often Serve looks for events
+	noteWithin = 5 * time.Second  // of a NoteSent whose context has ended
 )
 
-// Store keeps the events and how far each hook was told.
+// Store keeps the events and the progress of each hook.
 type Store interface {
 	NextEvent(ctx context.Context, c ingest.HookClaim) (e ingest.Event, ok bool, err error)
-	Told(ctx context.Context, c ingest.HookClaim, e ingest.Event, why string, retryAt time.Time) error
+	NoteSent(ctx context.Context, c ingest.HookClaim, e ingest.Event, why string, retryAt time.Time) error
 	NoteSituations(ctx context.Context, domain string, at time.Time, now []ingest.Situation) error
 }
 
-// Teller sends the events to the hooks.
-type Teller struct {
+// Sender sends the events to the hooks.
+type Sender struct {
 	Hooks   []Hook
 	Store   Store
 	Owner   string                  // names this process
@@ -38,29 +38,29 @@ type Teller struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 	Version string        // of the program
-	Within  time.Duration // how long a hook may take; 0: tellWithin
+	Within  time.Duration // how long a hook may take; 0: sendWithin
 }
 
 // Idle reports whether there are no hooks.
-func (t *Teller) Idle() bool { return t == nil || len(t.Hooks) == 0 }
+func (t *Sender) Idle() bool { return t == nil || len(t.Hooks) == 0 }
 
 // Note writes the events of the situations that have begun or ended at a time, by domain. A failure is logged: the next
 // call makes up for it.
-func (t *Teller) Note(ctx context.Context, at time.Time, now map[string][]ingest.Situation) {
+func (t *Sender) Note(ctx context.Context, at time.Time, now map[string][]ingest.Situation) {
 	for domain, list := range now {
 		if err := t.Store.NoteSituations(ctx, domain, at, list); err != nil && ctx.Err() == nil {
-			t.Log.WarnContext(ctx, "the hooks miss a change of state until the next look", slog.Any("error", err))
+			t.Log.WarnContext(ctx, "the hooks miss a change of state until the next note", slog.Any("error", err))
 		}
 	}
 }
 
-// Tell sends every hook its waiting events, all hooks at once. It returns when no event waits, each hook has failed, or
+// Send sends every hook its waiting events, all hooks at once. It returns when no event waits, each hook has failed, or
 // ctx is done.
-func (t *Teller) Tell(ctx context.Context) {
+func (t *Sender) Send(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, h := range t.Hooks {
 		all.Go(func() {
-			for t.tellNext(ctx, h) && ctx.Err() == nil {
+			for t.sendNext(ctx, h) && ctx.Err() == nil {
 			}
 		})
 	}
@@ -70,25 +70,25 @@ func (t *Teller) Tell(ctx context.Context) {
 // endWithin bounds how long hooks keep a command from its end: the next command sends the remaining events.
 const endWithin = 15 * time.Second
 
-// TellAtEnd notes the situations of a time and sends the waiting events, at the end of a command.
-func (t *Teller) TellAtEnd(ctx context.Context, at time.Time, now map[string][]ingest.Situation) {
+// SendAtEnd notes the situations of a time and sends the waiting events, at the end of a command.
+func (t *Sender) SendAtEnd(ctx context.Context, at time.Time, now map[string][]ingest.Situation) {
 	ctx, cancel := context.WithTimeout(ctx, endWithin)
 	defer cancel()
 	t.Note(ctx, at, now)
-	t.Tell(ctx)
+	t.Send(ctx)
 }
 
-// Serve tells until ctx is done.
-func (t *Teller) Serve(ctx context.Context) {
+// Serve sends events until ctx is done.
+func (t *Sender) Serve(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, h := range t.Hooks { // a hook that hangs holds up no other
 		one := *t
 		one.Hooks = []Hook{h}
 		all.Go(func() {
-			tick := time.NewTicker(lookEvery)
+			tick := time.NewTicker(checkEvery)
 			defer tick.Stop()
 			for ctx.Err() == nil {
-				one.Tell(ctx)
+				one.Send(ctx)
 				select {
 				case <-ctx.Done():
 				case <-tick.C:
@@ -99,8 +99,8 @@ func (t *Teller) Serve(ctx context.Context) {
 	all.Wait()
 }
 
-// tellNext tells a hook its next event, and reports whether there may be another.
-func (t *Teller) tellNext(ctx context.Context, h Hook) (more bool) {
+// sendNext sends a hook its next event, and reports whether there may be another.
+func (t *Sender) sendNext(ctx context.Context, h Hook) (more bool) {
 	claim := ingest.HookClaim{Name: h.Name, Owner: t.Owner, Now: t.Now(), Lease: leaseFor, Died: t.Died}
 	e, ok, err := t.Store.NextEvent(ctx, claim)
 	if err != nil || !ok {
@@ -108,8 +108,8 @@ func (t *Teller) tellNext(ctx context.Context, h Hook) (more bool) {
 		return false
 	}
 	why, retryAt := "", time.Time{}
-	if err := t.tell(ctx, h, e); err != nil {
-		if ctx.Err() != nil { // a stop: the next process tells it
+	if err := t.send(ctx, h, e); err != nil {
+		if ctx.Err() != nil { // a stop: the next process sends it
 			return false
 		}
 		why, retryAt = err.Error(), t.Now().Add(pause(e.Tries))
@@ -117,7 +117,7 @@ func (t *Teller) tellNext(ctx context.Context, h Hook) (more bool) {
 	claim.Now = t.Now()
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
 	defer cancel()
-	if err := t.Store.Told(noting, claim, e, why, retryAt); err != nil {
+	if err := t.Store.NoteSent(noting, claim, e, why, retryAt); err != nil {
 		t.warn(ctx, h, err)
 		return false
 	}
@@ -130,18 +130,18 @@ func (t *Teller) tellNext(ctx context.Context, h Hook) (more bool) {
 // pause is how long to wait before the next try, after some that failed before.
 func pause(tries int) time.Duration { return min(firstPause<<min(tries, 10), lastPause) }
 
-func (t *Teller) warn(ctx context.Context, h Hook, err error) {
+func (t *Sender) warn(ctx context.Context, h Hook, err error) {
 	if err != nil && ctx.Err() == nil {
-		t.Log.WarnContext(ctx, "a hook was not told; it is tried again", slog.String("hook", h.Name), slog.Any("error", err))
+		t.Log.WarnContext(ctx, "a hook failed; it is tried again", slog.String("hook", h.Name), slog.Any("error", err))
 	}
 }
 
 // errSlow is the error of a hook that took too long.
 var errSlow = errors.New("it took too long")
 
-// tell tells a hook one event. Its errors hold no secret.
-func (t *Teller) tell(ctx context.Context, h Hook, e ingest.Event) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(t.Within, tellWithin), errSlow)
+// send sends a hook one event. Its errors hold no secret.
+func (t *Sender) send(ctx context.Context, h Hook, e ingest.Event) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(t.Within, sendWithin), errSlow)
 	defer cancel()
 	body, err := h.body(ctx, e)
 	if err != nil || body == nil {
