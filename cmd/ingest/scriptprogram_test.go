@@ -80,23 +80,29 @@ func runInto(ts *testscript.TestScript, out io.Writer, args []string) (code int)
 }
 
 // setEnviron makes these the variables that are set and not empty. Each that stays is there at every moment: other
-// scripts begin by looking at some.
+// scripts begin by looking at some. It asks for none by name: go would run the tests again when such a variable, such as
+// the shell's OLDPWD, changes.
 func setEnviron(all []string) {
-	want := map[string]string{}
-	for _, v := range all {
-		name, value, _ := strings.Cut(v, "=")
-		want[name] = value
-	}
-	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); want[name] == "" {
+	is, want := variables(os.Environ()), variables(all)
+	for name := range is {
+		if want[name] == "" {
 			_ = os.Unsetenv(name)
 		}
 	}
 	for name, value := range want {
-		if value != "" && os.Getenv(name) != value {
+		if value != "" && is[name] != value {
 			_ = os.Setenv(name, value)
 		}
 	}
+}
+
+func variables(all []string) map[string]string {
+	values := map[string]string{}
+	for _, v := range all {
+		name, value, _ := strings.Cut(v, "=")
+		values[name] = value
+	}
+	return values
 }
 
 // scriptVariables are the variables that scripts have and set. A script's own cannot be listed.
