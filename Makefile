@@ -64,7 +64,7 @@ COMPILED = GOGC=400 go list -export -test $(UNDEBUGGED) ./... >/dev/null
 
 # Each test of the command changes what a process has once, its variables: they run one after the other, and mostly wait.
 # So they are three processes, beside all else.
-SCRIPTS = ^Test(Postgres)?Scripts$$
+SCRIPTS = ^TestScripts$$
 OTHERS  = $(SCRIPTS)|^$(LONG)
 SLOW    = ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger
 test: ## Test every promise; go caches the results; installs redis-server, postgresql and pgbouncer

@@ -205,7 +205,7 @@ func TestThePromisesNameExistingThings(t *testing.T) {
 		var targets []string
 		for name := range strings.SplitSeq(strings.ReplaceAll(row[2], "`", ""), ", ") {
 			target := "test"
-			if regexp.MustCompile("^" + long[1]).MatchString(name) {
+			if regexp.MustCompile("^"+long[1]).MatchString(name) || isLongScript(t, name) {
 				target = "test-long"
 			}
 			if !slices.Contains(targets, target) {
@@ -221,4 +221,17 @@ func TestThePromisesNameExistingThings(t *testing.T) {
 			t.Errorf("docs/promises.md: %s is run by %s, not by %s", row[2], want, row[3])
 		}
 	}
+}
+
+// isLongScript says whether a script stands where only make test-long runs it.
+func isLongScript(t *testing.T, name string) bool {
+	t.Helper()
+	if !strings.HasSuffix(name, ".txtar") {
+		return false
+	}
+	short, err := filepath.Glob(filepath.Join("../cmd/ingest/testdata/script", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(short) == 0
 }

@@ -520,7 +520,7 @@ func TestScreensAreEightyColumnsWide(t *testing.T) {
 
 // A schedule that does not fit next to a backfill at its ceiling comes first: the backfill stops early enough for every
 // slot of the day, and goes on as far as those leave quota.
-func TestABackfillLeavesTheSchedulesRemainingNeed(t *testing.T) {
+func TestLongABackfillLeavesTheSchedulesRemainingNeed(t *testing.T) {
 	start := time.Date(2026, 2, 14, 8, 0, 1, 0, time.UTC) // the provider's midnight
 	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 100}}, start)
 	configured(t, "jobs: [{name: chart, kind: chart, regions: [US, GB], every: 1h, pages: 1}]\n")

@@ -25,7 +25,7 @@ func besideASchedule(t *testing.T, every string, now *time.Time) *youtubesim.Ser
 // A schedule that spends 72 of 95 units a day leaves 23 a day to a backfill, which the schedule does not count against
 // the backfill's own ceiling of 70: it ends when the plan said, and neither the schedule nor the upstream loses
 // anything.
-func TestABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
+func TestLongABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
 	now := time.Date(2026, 2, 14, 8, 5, 0, 0, time.UTC) // five minutes into the provider's day
 	sim := besideASchedule(t, "3h", &now)
 	start, planned, ended := now, backfillDocument{}, time.Time{}

@@ -23,7 +23,7 @@ type row struct {
 	alone bool
 	// slow is one that takes seconds: it is run twice, and no more.
 	slow bool
-	// child is a command that is run as a process of its own, by TestNoProcessShowsTheKey: one that waits
+	// child is a command that is run as a process of its own, by TestLongNoProcessShowsTheKey: one that waits
 	// between its tries, or for a signal.
 	child bool
 }

@@ -23,13 +23,10 @@ import (
 
 // I6 for real processes: their output, files and answers, and their command line, which every user of the machine can
 // read. All that makes Go and Google's client verbose is on.
-func TestNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, share{of: 12}) }
-
-func TestLongNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, longShare(t)) }
-
-// noProcessShowsTheKey starts some of the pairs of a command and a hazard.
-func noProcessShowsTheKey(t *testing.T, pairs share) {
-	t.Helper()
+//
+// It starts some of the pairs of a command and a hazard.
+func TestLongNoProcessShowsTheKey(t *testing.T) {
+	pairs := longShare(t)
 	t.Parallel() // one that is refused for a minute waits for that minute
 	c, ways := newCanary(unlike), canaryWays()
 	hazards := canaryHazards(t, c.key)

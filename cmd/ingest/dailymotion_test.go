@@ -16,7 +16,7 @@ import (
 
 // A day of the second upstream with a tenth of its calls failing: its own count judges the ledger, like the first
 // one's.
-func TestTheSecondUpstreamsCountIsTheLedgers(t *testing.T) {
+func TestLongTheSecondUpstreamsCountIsTheLedgers(t *testing.T) {
 	start := at(t, "2026-02-14T00:10:00Z")
 	now := start
 	o := dailymotionsim.Options{Seed: 3, Now: func() time.Time { return now }}

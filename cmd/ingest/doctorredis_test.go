@@ -64,7 +64,7 @@ func policy(name string) func(*faulty.Server) string {
 	return func(s *faulty.Server) string { s.Must("CONFIG", "SET", "maxmemory-policy", name); return "" }
 }
 
-func TestTheDoctorLooksAtARedis(t *testing.T) {
+func TestLongTheDoctorLooksAtARedis(t *testing.T) {
 	for _, tt := range redisWorlds {
 		t.Run(tt.name, func(t *testing.T) {
 			s := faulty.Redis(t, tt.settings...)

@@ -29,51 +29,50 @@ var damages = []struct {
 	says   string
 	repair int
 	keeps  bool
-	long   bool // make test-long has it
 }{
-	{"byte 0, of SQLite's mark, flipped", flips(0), exitError, "ingest doctor --repair", exitOK, true, false},
-	{"byte 18, which forbids writing, flipped", flips(18), exitOK, "", exitOK, true, true},
-	{"byte 20, of a page's shape, flipped", flips(20), exitError, "ingest doctor --repair", exitOK, true, true},
-	{"byte 47, of SQLite's format, flipped", flips(47), exitError, "ingest doctor --repair", exitOK, true, true},
-	{"byte 60: may be a newer program's version", flips(60), exitConfig, "use the newer program", exitConfig, false, false},
-	{"byte 71, of the application, flipped", flips(71), exitError, "is not a store of ingest", exitError, false, true},
-	{"byte 100, of the first page, flipped", flips(100), exitError, "ingest doctor --repair", exitOK, false, true},
-	{"byte 63: the same", flips(63), exitConfig, "use the newer program", exitConfig, false, true},
+	{"byte 0, of SQLite's mark, flipped", flips(0), exitError, "ingest doctor --repair", exitOK, true},
+	{"byte 18, which forbids writing, flipped", flips(18), exitOK, "", exitOK, true},
+	{"byte 20, of a page's shape, flipped", flips(20), exitError, "ingest doctor --repair", exitOK, true},
+	{"byte 47, of SQLite's format, flipped", flips(47), exitError, "ingest doctor --repair", exitOK, true},
+	{"byte 60: may be a newer program's version", flips(60), exitConfig, "use the newer program", exitConfig, false},
+	{"byte 71, of the application, flipped", flips(71), exitError, "is not a store of ingest", exitError, false},
+	{"byte 100, of the first page, flipped", flips(100), exitError, "ingest doctor --repair", exitOK, false},
+	{"byte 63: the same", flips(63), exitConfig, "use the newer program", exitConfig, false},
 	{"the first page of the videos cleared", func(_ *programRig, path string) error {
 		number, err := pageOf(path, "video_facts")
 		if err != nil {
 			return err
 		}
 		return edit(path, func(b []byte) []byte { clear(b[(number-1)*4096:][:4096]); return b })
-	}, exitError, "ingest doctor --repair", exitOK, false, false},
+	}, exitError, "ingest doctor --repair", exitOK, false},
 	{"cut off in the middle of a page", func(_ *programRig, path string) error {
 		return edit(path, func(b []byte) []byte { return b[:len(b)/2+100] })
-	}, exitError, "ingest doctor --repair", exitOK, false, true},
-	{"cut off to a hundred bytes", func(_ *programRig, path string) error { return os.Truncate(path, 100) }, exitError, "ingest doctor --repair", exitOK, false, true},
-	{"cut off to nothing", func(_ *programRig, path string) error { return os.Truncate(path, 0) }, exitError, "it is empty", exitOK, false, true},
+	}, exitError, "ingest doctor --repair", exitOK, false},
+	{"cut off to a hundred bytes", func(_ *programRig, path string) error { return os.Truncate(path, 100) }, exitError, "ingest doctor --repair", exitOK, false},
+	{"cut off to nothing", func(_ *programRig, path string) error { return os.Truncate(path, 0) }, exitError, "it is empty", exitOK, false},
 	{"cut off to nothing beside its log", func(p *programRig, path string) error {
 		p.kill("page saved:3")
 		return os.Truncate(path, 0)
-	}, exitError, "it is empty", exitOK, false, true},
+	}, exitError, "it is empty", exitOK, false},
 	{"a byte of its log flipped", func(p *programRig, path string) error {
 		p.kill("page saved:3")
 		return edit(path+"-wal", func(b []byte) []byte { b[len(b)/2] ^= 0x11; return b })
-	}, exitOK, "", exitOK, true, false},
+	}, exitOK, "", exitOK, true},
 	{"its log deleted after a kill", func(p *programRig, path string) error {
 		p.kill("page saved:3")
 		return os.Remove(path + "-wal")
-	}, exitOK, "", exitOK, false, true},
+	}, exitOK, "", exitOK, false},
 	{"its -shm deleted after a kill", func(p *programRig, path string) error {
 		p.kill("page saved:3")
 		return os.Remove(path + "-shm")
-	}, exitOK, "", exitOK, true, true},
+	}, exitOK, "", exitOK, true},
 	{"an index that lacks rows", func(p *programRig, path string) error {
 		return p.sql(path, "DELETE FROM video_text WHERE rowid % 2")
-	}, exitOK, "", exitOK, true, false},
+	}, exitOK, "", exitOK, true},
 	{"deleted, and its log left", func(p *programRig, path string) error {
 		p.kill("page saved:3")
 		return os.Remove(path)
-	}, exitError, "nothing was fetched into", exitOK, false, false},
+	}, exitError, "nothing was fetched into", exitOK, false},
 }
 
 func flips(at int) func(*programRig, string) error {
@@ -101,20 +100,12 @@ func edit(path string, change func([]byte) []byte) error {
 	return os.WriteFile(path, change(text), 0o600)
 }
 
-// TestFaultStoreDamaged damages a closed store, and takes a person's steps: search, look at doctor, repair, search
+// TestLongFaultStoreDamaged damages a closed store, and takes a person's steps: search, look at doctor, repair, search
 // again, fetch.
-func TestFaultStoreDamaged(t *testing.T) { storeDamaged(t, false) }
-
-func TestLongFaultStoreDamaged(t *testing.T) { storeDamaged(t, true) }
-
-func storeDamaged(t *testing.T, long bool) {
-	t.Helper()
+func TestLongFaultStoreDamaged(t *testing.T) {
 	t.Parallel()
 	base := newFetched(t)
 	for _, tt := range damages {
-		if tt.long != long {
-			continue
-		}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})

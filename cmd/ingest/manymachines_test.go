@@ -16,7 +16,7 @@ import (
 
 // Three machines have one PostgreSQL and nothing else in common. They share the charts, one of them leaves in the
 // middle, and the ledger's count equals the calls that arrived upstream, each chart once.
-func TestManyMachinesShareOnePostgres(t *testing.T) {
+func TestLongManyMachinesShareOnePostgres(t *testing.T) {
 	d := faulty.Postgres(t)
 	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 100 * time.Millisecond})
 	configured(t, "jobs: [{name: chart, kind: chart, every: 24h, pages: 4}]\n") // no tick falls into the test

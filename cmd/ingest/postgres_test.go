@@ -12,9 +12,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// TestPostgresScripts is TestScripts for a store in PostgreSQL: $POSTGRES is its URL, $LEDGER the URL of a ledger
+// TestLongPostgresScripts is TestScripts for a store in PostgreSQL: $POSTGRES is its URL, $LEDGER the URL of a ledger
 // beside it.
-func TestPostgresScripts(t *testing.T) {
+func TestLongPostgresScripts(t *testing.T) {
 	d := faulty.Postgres(t)
 	other, err := d.CreateDatabase(t.Context(), "other")
 	must(t, err)

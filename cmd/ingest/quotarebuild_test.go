@@ -195,7 +195,7 @@ func TestAGatewaysLostLedgerIsNotTakenForANewOne(t *testing.T) {
 
 // A clock that was a day or more ahead has deleted its takes as old: once it is right, a repair counts them again,
 // and others' spends, which no slot shows, close the pools.
-func TestSpendsThatAFastClockForgotAreCountedAgain(t *testing.T) {
+func TestLongSpendsThatAFastClockForgotAreCountedAgain(t *testing.T) {
 	for _, others := range []bool{false, true} {
 		sim := standIn(t, youtubesim.Options{})
 		at(t, "2026-02-14T09:40:00Z")

@@ -23,7 +23,7 @@ import (
 // The commands of docs/scale.md, block by block as it stands, but for the address, the password and the place of the
 // certificate: users who may do nothing else on the server fetch over TLS that is verified, move a store there, and
 // read it, and no more.
-func TestTheDocsOfScaleWorkAsWritten(t *testing.T) {
+func TestLongTheDocsOfScaleWorkAsWritten(t *testing.T) {
 	d := faulty.Postgres(t, "fsync=on")
 	d.Admin(t, "ALTER DATABASE postgres OWNER TO admin; DROP ROLE ingest")
 	authority := d.RequireTLS(t)

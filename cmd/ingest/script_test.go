@@ -22,9 +22,15 @@ import (
 var failpoint = func() func(*fetch.Reconciler) { return nil }
 
 // TestScripts runs the command line as a person types it. readme.txtar pastes the blocks of README.md and docs.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+// TestLongScripts runs the scripts that wait, or that work for seconds.
+func TestLongScripts(t *testing.T) { runScripts(t, "testdata/longscript") }
+
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join(here, "testdata/script"),
+		Dir: filepath.Join(here, dir),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("INGEST_DATA", filepath.Join(e.WorkDir, "data"))

@@ -37,7 +37,7 @@ var readers = [][]string{
 
 // No command that is given a wrong URL shows the password in it, whether it is the URL of the store or of the ledger, and
 // whether an environment variable or the config holds it.
-func TestNoCommandShowsThePasswordOfAWrongURL(t *testing.T) {
+func TestLongNoCommandShowsThePasswordOfAWrongURL(t *testing.T) {
 	c := newCanary(unlike)
 	urls := wrongServerURLs(c.key)
 	if len(urls) < 60 {

@@ -23,7 +23,7 @@ var unsentCalls = regexp.MustCompile(`(?m)^ingest_upstream_calls_total\{.*verdic
 // Ledger and upstream are behind one cable, which is out for so long that more calls than the emergency budget has do not
 // leave. They cost nothing: when the upstream is back, due slots are fetched without the ledger; and when that is
 // back too, it counts the arrived calls.
-func TestServeKeepsItsEmergencyBudgetWhileNothingLeaves(t *testing.T) {
+func TestLongServeKeepsItsEmergencyBudgetWhileNothingLeaves(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5})
 	upstream := net.JoinHostPort("127.0.0.1", strconv.Itoa(faulty.FreePort(t)))
 	t.Setenv("INGEST_UPSTREAM_URL", "http://"+upstream+"/")

@@ -28,7 +28,7 @@ var tenPercent = []string{
 // A simulated day of the real client, store and ledger, with every tenth call failing: the ledger equals the
 // upstream's charges, to the unit. If an upstream does not charge for its failures, the ledger is too high by exactly
 // those calls, and never too low.
-func TestADayOfStatusFaultsIsCountedToTheUnit(t *testing.T) {
+func TestLongADayOfStatusFaultsIsCountedToTheUnit(t *testing.T) {
 	for _, upstream := range []struct {
 		name  string
 		every time.Duration
