@@ -256,3 +256,26 @@ func TestAWatchedVideosCountsAreOnItsPage(t *testing.T) {
 		}
 	}
 }
+
+// A region's charts are named by their categories: the names of jobs are the operator's.
+func TestARegionsChartsAreNamedByTheirCategories(t *testing.T) {
+	for tabs, all := range map[string][]report.ChartJobDocument{
+		"All categories Music": {{Job: "chart"}, {Job: "pop", Category: "10", Named: "Music"}},
+		"long short":           {{Job: "long"}, {Job: "short"}}, // two of the same kind
+	} {
+		s, docs := newSite(), filled()
+		regions := docs.Regions
+		docs.Regions = func(ctx context.Context) (report.RegionsDocument, error) {
+			doc, err := regions(ctx)
+			doc.Regions[0].Jobs = all
+			return doc, err
+		}
+		s.Documents = func() (*report.Documents, error) { return docs, nil }
+		body := bodyOf(t, get(t, s, "/charts/US"))
+		_, after, _ := strings.Cut(body, `aria-label="Charts">`)
+		nav, _, _ := strings.Cut(after, "</nav>")
+		if got := strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(nav, " ")), " "); got != tabs {
+			t.Errorf("the tabs are %q, want %q", got, tabs)
+		}
+	}
+}

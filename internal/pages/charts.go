@@ -237,8 +237,18 @@ func jobs(doc shownChart, region report.RegionDocument) g.Node {
 	if len(region.Jobs) < 2 {
 		return nil
 	}
+	whole := 0
+	for _, job := range region.Jobs {
+		if job.Category == "" {
+			whole++
+		}
+	}
 	return chips("Charts", g.Map(region.Jobs, func(job report.ChartJobDocument) g.Node {
-		return chip(view{region: string(region.Region)}.with("job", job.Job), jobName(job), job.Job == doc.Job)
+		name := jobName(job)
+		if job.Category == "" && whole == 1 {
+			name = "All categories"
+		}
+		return chip(view{region: string(region.Region)}.with("job", job.Job), name, job.Job == doc.Job)
 	}))
 }
 

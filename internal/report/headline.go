@@ -245,7 +245,7 @@ func troubleText(s standing.Standing, state standing.SeriesState, those []standi
 	}
 	switch {
 	case state == standing.Absent && s.Provider != "":
-		says += " by " + s.Provider + ", which is asked once a day"
+		says += " by " + s.Provider + " (asked again once a day)"
 	case state == standing.Empty || state == standing.Shrunk:
 		says += " since " + hour(those[0].Since, s.Now)
 	case !those[0].LastRunAt.IsZero():

@@ -111,7 +111,7 @@ var troubles = []trouble{
 	{"the upstream has no such chart", "charts", func(f *standing.Facts) {
 		delete(f.Latest.Done, de)
 		end(f, de, ingest.Skipped, 15*time.Minute)
-	}, report.Warn, "DE is not charted by YouTube, which is asked once a day."},
+	}, report.Warn, "DE is not charted by YouTube (asked again once a day)."},
 	{"charts come empty for half an hour", "charts", func(f *standing.Facts) { short(f, 0, 45*time.Minute) }, report.Warn, "DE comes empty since 11:45."},
 	{"charts come empty for two days", "charts", func(f *standing.Facts) { short(f, 0, 48*time.Hour) }, report.Bad, "DE comes empty since 2026-02-12 12:30."},
 	{"charts come with a part of what they had", "charts", func(f *standing.Facts) { short(f, 9, 45*time.Minute) }, report.Warn, "DE comes with few videos since 11:45."},

@@ -57,7 +57,7 @@ async function search(w) {
 
 async function status(w) {
   const screen = (await w.ingest(["quota"], [0, 1, 69])).split("\n\n")[0].replace(/\s+/g, " ").trim();
-  const doc = await w.document("quota"), texts = [screen.split(/[.:;] /)[0]];
+  const doc = await w.document("quota"), texts = [screen.split(/[.:;] /)[0].replace(/ for \d+s$/, "")];
   if (doc && !doc.degraded) {
     const pool = doc.pools.find((p) => p.pool === "units"), scheduled = pool.purposes.find((p) => p.purpose === "scheduled");
     texts.push(`${number(scheduled.remaining)} left for charts`, `${number(Math.max(...pool.windows.map((win) => win.used)))} of ${number(pool.limit)} used`, `${number(scheduled.ceiling)} charts`);
