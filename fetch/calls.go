@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Limits are the sizes of an upstream's answers and lists.
+// Limits are the sizes of an upstream's answers and lists: they turn numbers of videos into numbers of calls.
 type Limits struct {
 	IDsPerCall  int // ids per look-up
 	PerPage     int // results on a full page of a search or of a channel's uploads

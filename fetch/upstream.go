@@ -8,7 +8,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Call is one request to an upstream, as a value: price it by its Method, take its cost, then do it.
+// Call is one request to an upstream, as a value, so that no call can leave before its cost is taken: price it by its
+// Method, take the cost, then call Do.
 type Call[T any] struct {
 	Method string        // as costs.yaml names it: "videos.list"
 	Region ingest.Region // "" if the call has no region
@@ -18,7 +19,8 @@ type Call[T any] struct {
 	Do func(ctx context.Context) (T, error)
 }
 
-// Upstream makes calls; nothing is sent until Do.
+// Upstream makes calls; nothing is sent until Do. Implement it to add a provider (see fetch/youtube); the optional
+// interfaces beside it add searches, channels and counts.
 type Upstream interface {
 	// Chart is one page of a region's chart. category "" or "0" is the whole chart; token "" is the first page.
 	Chart(region ingest.Region, category, token string) Call[ingest.Page]
@@ -56,7 +58,8 @@ type (
 	}
 )
 
-// CallVerdict is the meaning of an upstream's answer for the pass and for the quota.
+// CallVerdict is the meaning of an upstream's answer for the pass and for the quota: whether a retry helps, whether the
+// call was paid for, and whether a pool is spent.
 type CallVerdict string
 
 // The verdicts, named for what a pass does about them.

@@ -28,7 +28,7 @@ type LastUsage struct {
 	Drain Drain // that held then
 }
 
-// Emergency is a call that is made although the ledger cannot answer.
+// Emergency is a call that is made although the ledger cannot answer. It is charged once the ledger answers again.
 type Emergency struct {
 	Account string
 	At      time.Time

@@ -38,7 +38,7 @@ type Governor struct {
 	inEmergency atomic.Bool // the last call went on without the ledger, so that only the first is logged
 }
 
-// Request is one call to be admitted.
+// Request is one call to be admitted: Governor.Take prices it by its method. A ledger gets it as an Ask.
 type Request struct {
 	Method  string // as costs.yaml names it
 	Region  string // "" if a call has none

@@ -79,7 +79,8 @@ type Ledger interface {
 	Close() error
 }
 
-// Ask is one request to a ledger, with everything it needs to decide by its own clock.
+// Ask is one request to a ledger, with everything it needs to decide by its own clock. Programs send a Request to a
+// Governor, which makes the Ask; only authors and tests of ledgers build one.
 type Ask struct {
 	Account   string // letters, digits, '.', '-', '_'; 1..64 of them
 	Who       Who
@@ -97,7 +98,7 @@ type Ask struct {
 	HasFallback bool
 }
 
-// Who says who spends.
+// Who is one spender: a ledger keeps it with each charge, and Report.Spent sums charges by it.
 type Who struct {
 	Purpose Purpose
 	Region  string // "" if the call has none
@@ -105,7 +106,7 @@ type Who struct {
 	Client  string // which tool; "" if the program spends for itself
 }
 
-// Charge is one pool's part of an Ask.
+// Charge is one pool's part of an Ask: a call that costs units and a search has two, which are charged together or not.
 type Charge struct {
 	Pool   string
 	Amount int64 // 0 is a peek
@@ -132,7 +133,7 @@ func (b Bound) refusal(a Ask, pool string, used int64) *Refusal {
 	return r
 }
 
-// Decision is a ledger's answer.
+// Decision is a ledger's answer to an Ask. Check Allowed: a refusal is no error.
 type Decision struct {
 	Allowed bool
 	At      time.Time // the ledger's clock; for an admitted take the time of its entries
@@ -153,7 +154,7 @@ type Decision struct {
 	Row int64
 }
 
-// PoolState is a pool as a decision left it.
+// PoolState is a pool as one decision left it; for the state of all pools and purposes see PoolReport.
 type PoolState struct {
 	Pool      string
 	Charged   int64 // by this decision
@@ -165,7 +166,7 @@ type PoolState struct {
 	Windows   []WindowState
 }
 
-// WindowState is the use of one window of a pool.
+// WindowState is the use of one window of a pool, in a Decision or a Report.
 type WindowState struct {
 	Window  Window
 	Used    int64
@@ -289,7 +290,7 @@ func (p Purpose) callers() string {
 	return "callers"
 }
 
-// Spent is a sum of charges.
+// Spent is the sum of a spender's charges to a pool: it shows who used the quota.
 type Spent struct {
 	Pool   string
 	Who    Who

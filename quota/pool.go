@@ -31,7 +31,8 @@ const (
 	MaxClockGap = 60 * time.Second // see Ask.Gap
 )
 
-// Pool is something that the provider counts, over each of its windows.
+// Pool is something that the provider counts, such as units or searches. Each of its windows has a limit, and a call is
+// admitted only if it fits all of them.
 type Pool struct {
 	Name    string
 	Windows []Window
@@ -49,7 +50,8 @@ func (p Pool) Limit() int64 {
 	return limit
 }
 
-// Window is a span of time and how much of the pool may be used within it.
+// Window is a span of time with a limit. With a Length it slides, so that no burst at midnight exceeds it; without one it
+// is the provider's calendar day.
 type Window struct {
 	Name   string        // as written: "24h", "day"
 	Length time.Duration // up to 768 h; 0 for the provider's calendar day
@@ -77,7 +79,8 @@ func ParseWindow(s string) (Window, error) {
 	return Window{Name: s, Length: d}, nil
 }
 
-// Purpose is why quota is spent.
+// Purpose is why quota is spent. Each has a ceiling (Tariff.Ceilings), so that a backfill cannot use up the schedule's
+// quota, nor the schedule a person's.
 type Purpose string
 
 // The purposes. Others are refused.
@@ -100,7 +103,8 @@ func (p Purpose) Check() error {
 	return fmt.Errorf("%w: purpose %q: use scheduled, refresh, backfill, manual or client", ErrUnknown, string(p))
 }
 
-// Share is a part of a limit, in millionths: 95% is 950,000.
+// Share is a part of a limit, in millionths: 95% is 950,000. Ceilings and emergency budgets are shares, so that they
+// follow a raised limit.
 type Share int64
 
 const whole Share = 1_000_000

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// Report is the state of an account for a person or a page.
+// Report is the state of an account for a person, a page or a forecast. A Decision has only the pools of its call.
 type Report struct {
 	At       time.Time
 	Account  string
@@ -26,7 +26,7 @@ type Report struct {
 	EmergencyLeft []EmergencyLeft
 }
 
-// PoolReport is one pool.
+// PoolReport is one pool for all purposes: its use, whether and why it is closed, and when each purpose may go on.
 type PoolReport struct {
 	Pool         string
 	Limit        int64 // the smallest of its windows' limits

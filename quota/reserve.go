@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Reserve is a schedule's need of each pool, and its use so far.
+// Reserve is a schedule's need of each pool, and its use so far. Backfills and clients leave that much free, even below
+// their ceilings.
 type Reserve struct {
 	Today Cost      // until the provider's day ends
 	Until time.Time // when that is; no take looks at it

@@ -40,10 +40,11 @@ type Tariff struct {
 	clients map[string][]Pool // see LimitClients
 }
 
-// Cost is the price of one call of a method: an amount per pool.
+// Cost is the price of one call of a method: an amount per pool. A pool that it does not name is not charged.
 type Cost map[string]int64
 
-// Failure is the budget while the ledger cannot answer.
+// Failure is the budget while the ledger cannot answer: cheap calls of the schedule go on within it, all others fail
+// closed. See EmergencyAccount.
 type Failure struct {
 	OpenAtMost Share         // a call may go on if it draws at most this share of every limit it touches
 	Emergency  Share         // of each limit, in total over the pool's longest window

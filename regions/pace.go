@@ -7,7 +7,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Pace spreads out a job's slots when its budget does not pay for its interval.
+// Pace spreads out a job's slots when its budget does not pay for its interval. budget.PricedSchedule.Pace computes it;
+// AtPace puts it into a schedule.
 type Pace struct {
 	// Gap is the time between slots of the job, whose keys take turns. 0: the job is not paced.
 	Gap time.Duration

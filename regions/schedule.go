@@ -25,7 +25,8 @@ var (
 	_ cron.Schedule = Schedule(nil)
 )
 
-// JobSchedule is when one job is due; NewJobSchedule makes one.
+// JobSchedule is when one job is due, by its interval or cron line; NewJobSchedule makes one. It knows no stored slots:
+// for these see Schedule.
 type JobSchedule struct {
 	Job   ingest.Job
 	keys  []string                  // of the job's slots

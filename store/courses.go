@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Course is a video's way through the charts of a series.
+// Course is a video's ranks in the charts of one series, to be drawn as a line. For all its charts see History.
 type Course struct {
 	Since time.Time // the slot of the first kept chart that has it
 	Peak  int       // its best rank in the kept charts

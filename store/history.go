@@ -19,7 +19,7 @@ type HistoryQuery struct {
 	Partial bool      // includes charts that were cut short
 }
 
-// History is the path of a video through the charts.
+// History is a video's sightings in all charts and watch lists. For the ranks in one series see Course.
 type History struct {
 	Video     ingest.Video // as it was last fetched
 	Category  string       // its category's name; "": not known

@@ -33,7 +33,8 @@ type Options struct {
 	Upgraded func(from, to int, backup string)
 }
 
-// Store is an open store. It may be used from several goroutines.
+// Store is an open store, which several goroutines may use. Open opens a file of SQLite, pgstore.Open a database of
+// PostgreSQL.
 type Store struct {
 	*database
 	upstream string

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// Result is one page of a search's hits.
+// Result is one page of a search's hits, with the query that was searched. Next asks for the page after it.
 type Result struct {
 	Items []Hit
 	// Next is SearchQuery.After of the next page; "" when this is the last.

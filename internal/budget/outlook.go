@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Outlook is how much of each pool backfills may spend today and on later days.
+// Outlook is how much of each pool backfills may spend today and on later days, so that a plan can say when it is done.
 type Outlook struct {
 	quota.Reserve
 	Left map[string]int64 // before the provider's day ends, if only the schedule spends besides

@@ -23,7 +23,7 @@ type Slots interface {
 	DueSince(ctx context.Context, job string, since time.Time) ([]ingest.Slot, error)
 }
 
-// NoSlots is a store with nothing in it.
+// NoSlots is an empty store, to price a schedule where no store is open.
 type NoSlots struct{}
 
 // NewestDone returns none.

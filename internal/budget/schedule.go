@@ -31,7 +31,7 @@ type PricedSchedule struct {
 	Counted    map[string]int // by job of charted videos: how many its last slot counted; nil: not known
 }
 
-// Price is the most that a schedule costs over a span of time, per job and in total.
+// Price is the most that a schedule costs over a span of time, per job and in total. For a backfill's see Estimate.
 type Price struct {
 	Jobs  []JobPrice
 	Total quota.Cost

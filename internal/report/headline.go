@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Mood is how good or bad something is.
+// Mood is a standing.State as pages colour it.
 type Mood = standing.State
 
 // The moods, best first.

@@ -46,7 +46,7 @@ func (d *QuotaDocument) NoteSaved(calls ingest.CallStats, tariff *quota.Tariff) 
 	}
 }
 
-// PoolDocument is one pool.
+// PoolDocument is a quota.PoolReport as JSON.
 type PoolDocument struct {
 	Pool         string     `json:"pool"`
 	Limit        int64      `json:"limit"`

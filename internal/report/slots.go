@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// SlotDocument is a slot.
+// SlotDocument is an ingest.Slot as JSON.
 type SlotDocument struct {
 	Job       string       `json:"job"`
 	Region    string       `json:"region,omitempty"`

@@ -53,7 +53,7 @@ func (s SeriesState) mood() State {
 // OverdueAfter is how long a slot may wait for a run before it counts as overdue: a timer fires every few minutes.
 const OverdueAfter = 10 * time.Minute
 
-// Series is one region or channel of one job.
+// Series is one region or channel of one job: how fresh it is, why it is not fresher, and when its next slot is due.
 type Series struct {
 	ingest.Series
 	Kind  ingest.Kind // of its job

@@ -23,7 +23,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// State is how good or bad something is.
+// State is how good or bad something is, the worst last: the worst of all parts is the headline.
 type State int
 
 // The states, best first.
@@ -36,7 +36,8 @@ const (
 
 func (s State) String() string { return [...]string{"good", "idle", "warn", "bad"}[s] }
 
-// Condition is the state of one part.
+// Condition is the state of one part, such as the store or the ledger: the cause, since when, and the cure. For a
+// region's charts see Series.
 type Condition struct {
 	State     State
 	Cause     Cause     // "": good, or not known yet
@@ -46,7 +47,8 @@ type Condition struct {
 	RetryAt   time.Time // when it may be better; zero: not known
 }
 
-// Facts is the input: all that is known at one moment.
+// Facts is the input of At: all knowledge at one moment. ReadStore and a ledger's report fill it; a missing part is an
+// error value here, and no failure.
 type Facts struct {
 	Now        time.Time
 	Pace       budget.PacedSchedule // Pace.Schedule is the schedule at its current pace
@@ -81,7 +83,8 @@ type Facts struct {
 // heartbeats of ingest serve.
 const UnreachableAfter = 90 * time.Second
 
-// Standing is the state of everything at one moment.
+// Standing is the state of everything at one moment. Screens, pages, probes, metrics and logs print it and judge
+// nothing themselves; package report turns it into documents.
 type Standing struct {
 	Facts
 	Store, Ledger, Upstream, Quota, Charts, Hooks Condition

@@ -72,7 +72,7 @@ func (l *Limiter) mayAsk(w http.ResponseWriter, r *http.Request, field string) b
 	return false
 }
 
-// Identity is one whose limits a request is charged to.
+// Identity is a client, such as a key or an address, whose limits a request is charged to.
 type Identity struct {
 	Client string `json:"client"`         // an address, or any name
 	Plan   string `json:"plan,omitempty"` // one of Config.Plans; "": the plan of its token, else Config.Limits
@@ -95,7 +95,7 @@ type Answer struct {
 	Limits   []Left `json:"limits"`   // of the client
 }
 
-// Left is the rest of a limit.
+// Left is how much of a limit a client may still use, and when it comes back.
 type Left struct {
 	Name      string `json:"name"`
 	Limit     int64  `json:"limit"`

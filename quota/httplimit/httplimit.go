@@ -77,7 +77,7 @@ type Config struct {
 	Now func() time.Time // nil is time.Now; the ledger decides by its own clock
 }
 
-// Limit is a sliding window.
+// Limit is how much a client may use in any span of a length, without a burst at its edges.
 type Limit struct {
 	Quota   int64         // 1..quota.MaxLimit
 	Window  time.Duration // whole seconds, up to protocol.MaxWindow
@@ -94,7 +94,7 @@ type Failure struct {
 	Emergency float64
 }
 
-// Route is the cost of requests that match a pattern of http.ServeMux.
+// Route is the cost of requests that match a pattern of http.ServeMux, for handlers that differ in their expense.
 type Route struct {
 	Name    string // letters, digits, '.', '-', '_'
 	Pattern string // such as GET /v1/search

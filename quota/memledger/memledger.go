@@ -12,7 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/memlog"
 )
 
-// Ledger implements quota.Ledger. The zero value is ready to use.
+// Ledger implements quota.Ledger in memory, for tests and for limits that may begin anew with the process. For a ledger
+// that survives see sqliteledger. The zero value is ready to use.
 type Ledger struct {
 	Now func() time.Time // the ledger's clock; nil is time.Now
 

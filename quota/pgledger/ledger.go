@@ -40,7 +40,8 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// Ledger implements sharedledger.Remote, and so quota.Ledger.
+// Ledger counts an account in PostgreSQL. It implements sharedledger.Remote: several hosts wrap it with
+// sharedledger.Open, since a failover may lose charges. As a plain quota.Ledger it fits one process.
 type Ledger struct {
 	pool      *pgxpool.Pool
 	pooled    atomic.Bool // a pooler is in between

@@ -43,7 +43,8 @@ type Options struct {
 	TLS     *tls.Config   // for rediss URLs; nil: the system's certificates
 }
 
-// Ledger implements sharedledger.Remote, and so quota.Ledger.
+// Ledger counts an account in Redis. It implements sharedledger.Remote: several hosts wrap it with sharedledger.Open,
+// since Redis may forget. As a plain quota.Ledger it fits one process.
 type Ledger struct {
 	client    redis.UniversalClient
 	passwords [2]string // the server's and the sentinels'
