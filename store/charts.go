@@ -240,8 +240,8 @@ func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 	}
 	if q.Job != "" {
 		job = fmt.Sprintf(" by job %q", q.Job)
-		if len(jobs) > 0 && !slices.Contains(jobs, q.Job) {
-			job += " (there are some by " + strings.Join(jobs, ", ") + ")"
+		if others := slices.DeleteFunc(jobs, func(of string) bool { return of == q.Job }); len(others) > 0 {
+			job += " (there are some by " + strings.Join(others, ", ") + ")"
 		}
 	}
 	return noChartError(fmt.Sprintf("no %s of %s%s%s is stored%s", kind, q.Region, job, when, hint))

@@ -53,7 +53,7 @@ func testOfSeveralChartsOfARegionOneIsMeant(t *testing.T, open Open) {
 		{Region: "US", Job: "gaming"}: "gaming g",
 		{Region: "DE"}:                "music d",
 		{Region: "DE", Job: "gaming"}: `no complete chart of DE by job "gaming" (there are some by music) is stored`,
-		{Region: "US", Job: "music", At: noon}: `no complete chart of US by job "music" at or before ` +
+		{Region: "US", Job: "music", At: noon}: `no complete chart of US by job "music" (there are some by chart, gaming) at or before ` +
 			`2026-02-14 12:00:00Z is stored, the oldest is of 2026-02-14 12:01:00Z`,
 		{Region: "FR", Job: "music", Partial: true}: `no chart of FR by job "music" is stored`,
 	} {
