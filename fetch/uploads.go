@@ -74,12 +74,12 @@ func (f *uploads) readPage(number int, list string, page ingest.Found) foundPage
 	if f.Total == 0 || page.Total > 0 {
 		f.Total = page.Total
 	}
-	out := foundPage{ids: page.IDs, malformed: page.Malformed}
+	out, sizes := foundPage{ids: page.IDs, malformed: page.Malformed}, f.Upstream.Limits()
 	switch {
 	case page.Next == "", f.Asked && slices.Contains(page.IDs, f.Top):
 	case f.Idle >= idleUploads:
 		f.Lack = "its pages repeat, or are empty, and do not end"
-	case number > uploadPages(f.Upstream.Limits()):
+	case number > 5*sizes.Uploads/(2*sizes.PerPage): // pages need not be full
 		f.Lack = "its pages do not end: the rest was left out"
 	default:
 		out.token = list + "/" + page.Next
@@ -118,10 +118,6 @@ func (f *uploads) recordMissing(ctx context.Context, slot ingest.Slot) (more boo
 	}
 	return f.closing, nil
 }
-
-// uploadPages bounds the pages of a channel. It exceeds the number of videos in Limits.Uploads, as pages need not be
-// full.
-func uploadPages(l Limits) int { return 5 * l.Uploads / (2 * l.PerPage) }
 
 // rewind goes back to the first page of the list, keeping the list's name.
 func (f *uploads) rewind(slot ingest.Slot) (ingest.Slot, int) {

@@ -112,7 +112,7 @@ func (t *Sender) sendNext(ctx context.Context, h Hook) (more bool) {
 		if ctx.Err() != nil { // a stop: the next process sends it
 			return false
 		}
-		why, retryAt = err.Error(), t.Now().Add(pause(e.Tries))
+		why, retryAt = err.Error(), t.Now().Add(min(firstPause<<min(e.Tries, 10), lastPause))
 	}
 	claim.Now = t.Now()
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
@@ -126,9 +126,6 @@ func (t *Sender) sendNext(ctx context.Context, h Hook) (more bool) {
 	}
 	return why == ""
 }
-
-// pause is how long to wait before the next try, after some that failed before.
-func pause(tries int) time.Duration { return min(firstPause<<min(tries, 10), lastPause) }
 
 func (t *Sender) warn(ctx context.Context, h Hook, err error) {
 	if err != nil && ctx.Err() == nil {

@@ -168,6 +168,3 @@ const (
 	poolSize    = 110
 	maxSpenders = 65534
 )
-
-// newestOf returns the time of the newest entry from a packed pool.
-func newestOf(columns string) int64 { return newReader(columns[13:20]).next() }

@@ -162,7 +162,7 @@ func (s *syncing) read(ctx context.Context) (err error) {
 func (s *syncing) readsPool(fields map[string]func(string) error, pool string) {
 	fields[poolField+pool] = func(value string) error {
 		if len(value) == poolSize {
-			s.facts.Now = max(s.facts.Now, newestOf(value))
+			s.facts.Now = max(s.facts.Now, newReader(value[13:20]).next()) // of the newest entry
 		}
 		return nil
 	}
