@@ -18,7 +18,7 @@ type Forecast struct {
 	// Left at the time of the day at which least is left, of the schedule's ceilings and after all that, per pool;
 	// negative: missing.
 	Spare  map[string]int64 `json:"spare"`
-	Fits   bool             `json:"fits"`             // every slot as configured, at its time
+	Fits   bool             `json:"fits"`             // every slot as configured, at most 15 min after its time
 	Pacing string           `json:"pacing,omitempty"` // how the schedule is stretched to fit the rest; "": it is not
 	// the others' recent takes, and how much of them is planned for; "": little
 	Others string `json:"others,omitempty"`
@@ -46,8 +46,8 @@ const (
 
 // Forecast compares the need of the schedule as configured until the provider's day ends, slot by slot, with the
 // amount left by then: a report's rest now and its returns, less the amounts that the pace's report plans for (see
-// OthersWatch.Expect; the zero PacedSchedule plans for nothing). A schedule does not fit while the pace slows a job
-// that is due before the day ends, nor without the room to retry a chart, which every chart needs to begin.
+// OthersWatch.Expect; the zero PacedSchedule plans for nothing). A schedule does not fit if the pace makes a slot of
+// that day late, nor without the room to retry a chart, which every chart needs to begin.
 func (s PricedSchedule) Forecast(r quota.Report, pace PacedSchedule, waiting map[ingest.Series]ingest.Slot,
 	now time.Time) (Forecast, error) {
 	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil,
@@ -76,7 +76,7 @@ func (s PricedSchedule) Forecast(r quota.Report, pace PacedSchedule, waiting map
 			needs = append(needs, each)
 		}
 		today := slices.ContainsFunc(needs[slots:], func(n need) bool { return n.DueAt.Before(f.Until) })
-		f.Fits = f.Fits && (!today || !pace.slows(schedule.Job.Name))
+		f.Fits = f.Fits && (!today || !pace.delays(schedule.Job.Name, now, f.Until))
 	}
 	f.Scheduled = price.Total
 	planned := r

@@ -60,6 +60,14 @@ func (p PacedSchedule) slows(job string) bool {
 	return slices.ContainsFunc(p.Jobs, func(paced JobPace) bool { return paced.Job.Name == job })
 }
 
+// delays reports whether a job waits, or its pace makes a slot late by more than delayed between two times.
+func (p PacedSchedule) delays(job string, from, until time.Time) bool {
+	return slices.ContainsFunc(p.Jobs, func(paced JobPace) bool {
+		late := float64(until.Sub(from)) * (1 - float64(paced.Job.Every)/float64(max(paced.Round, paced.Job.Every)))
+		return paced.Job.Name == job && (paced.Waits || paced.UsedUp || late > float64(delayed))
+	})
+}
+
 // Resume returns a report whose purpose with nothing left resumes no earlier than the pace lets its jobs. The ledger
 // would admit a call that tests the provider's refusal, but no chart.
 func (p PacedSchedule) Resume(r quota.Report) quota.Report {

@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// pastSlots is how many of a job's newest done slots are averaged to find a slot's cost.
-const pastSlots = 24
+// pastSlots is how many of a job's newest done slots are averaged to find a slot's cost: a day of the default schedule.
+const pastSlots = 8 * 48
 
 // Slots finds the slots of a job.
 type Slots interface {
@@ -33,17 +34,18 @@ func (NoSlots) NewestDone(context.Context, string, int) ([]ingest.Slot, error) {
 func (NoSlots) DueSince(context.Context, string, time.Time) ([]ingest.Slot, error) { return nil, nil }
 
 // Reserve adds up the most that the schedule may need: for the slots still to come before the provider's midnight and
-// the due ones that are not done, and in any whole sliding window. Each costs
-// the average of its job's recent slots or, if none is done yet, its price. Nothing is reserved for a refresh: like a
-// backfill, it leaves enough for other jobs.
+// the due ones that are not done, and in any whole sliding window. Each costs the average of its job's recent slots or,
+// if none is done yet, its price; a chart's retries need room, too. Nothing is reserved for a refresh: like a backfill,
+// it leaves enough for other jobs.
 func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time) (quota.Reserve, error) {
 	r := quota.Reserve{Today: quota.Cost{}, Whole: map[string]map[string]int64{}}
 	_, r.Until = providerDay(now, s.Tariff.Zone)
+	room := quota.Cost{}
 	for _, schedule := range s.Jobs {
 		if schedule.Job.Kind == ingest.KindRefresh {
 			continue
 		}
-		each, err := s.slotCost(ctx, slots, schedule.Job)
+		usual, err := s.usualCost(ctx, slots, schedule.Job)
 		open := 0
 		if err == nil {
 			open, err = countUnfinished(ctx, slots, schedule, now)
@@ -52,8 +54,19 @@ func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time)
 			return r, fmt.Errorf("find the schedule's remaining need: %w", err)
 		}
 		// one at midnight is the next day's
-		r.Today.Add(each, int64(open+len(schedule.Between(now, r.Until.Add(-time.Second)))))
-		s.reserveWindows(r.Whole, each, schedule, now)
+		r.Today.Add(usual.of(open+len(schedule.Between(now, r.Until.Add(-time.Second)))), 1)
+		s.reserveWindows(r.Whole, usual, schedule, now)
+		for pool, n := range usual.price {
+			room[pool] = max(room[pool], retryRoom(schedule.Job, n))
+		}
+	}
+	for pool, n := range room {
+		if r.Today[pool] > 0 {
+			r.Today[pool] += n
+		}
+		for window := range r.Whole[pool] {
+			r.Whole[pool][window] += n
+		}
 	}
 	return r, nil
 }
@@ -61,9 +74,9 @@ func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time)
 // lateRun is how late a slot may be fetched: it then leaves a sliding window that much later too.
 const lateRun = 15 * time.Minute
 
-// reserveWindows adds a job's use in a whole sliding window, at each per slot, allowing for late slots. It counts
-// from the job's next slot, since no window of that length has more slots.
-func (s PricedSchedule) reserveWindows(whole map[string]map[string]int64, each quota.Cost,
+// reserveWindows adds a job's use in a whole sliding window, allowing for late slots. It counts from the job's next
+// slot, since no window of that length has more slots.
+func (s PricedSchedule) reserveWindows(whole map[string]map[string]int64, usual usualCost,
 	schedule regions.JobSchedule, now time.Time) {
 	from := schedule.Next(now).Add(-time.Second)
 	for _, pool := range s.Tariff.Pools {
@@ -71,33 +84,48 @@ func (s PricedSchedule) reserveWindows(whole map[string]map[string]int64, each q
 			whole[pool.Name] = map[string]int64{}
 		}
 		for _, w := range pool.Windows {
-			if each[pool.Name] > 0 && !w.Day() {
+			if usual.price[pool.Name] > 0 && !w.Day() {
 				slots := schedule.Between(from, from.Add(w.Length+s.Tariff.Grace+lateRun))
-				whole[pool.Name][w.Name] += each[pool.Name] * int64(len(slots))
+				whole[pool.Name][w.Name] += usual.of(len(slots))[pool.Name]
 			}
 		}
 	}
 }
 
-// slotCost returns the mean cost of the last slots of a job, rounded up to whole pages.
-func (s PricedSchedule) slotCost(ctx context.Context, slots Slots, job ingest.Job) (quota.Cost, error) {
+// usualCost is the cost of a job's recent slots.
+type usualCost struct {
+	price, page quota.Cost // of a slot as configured, and of its dearest call
+	slots       int        // the recent ones; 0: only the price is known
+	calls       float64    // the charges of the recent slots, in dearest calls
+	inVain      float64    // of them, a chart's charges without a page
+}
+
+// of returns the cost of so many slots. Calls in vain come by chance: of two runs in a hundred they take more.
+func (u usualCost) of(slots int) quota.Cost {
+	if u.slots == 0 {
+		return u.price.Times(int64(slots))
+	}
+	n := float64(slots) / float64(u.slots)
+	return u.page.Times(int64(math.Ceil(u.calls*n + 2*math.Sqrt(u.inVain*n))))
+}
+
+// usualCost returns the cost of the last slots of a job.
+func (s PricedSchedule) usualCost(ctx context.Context, slots Slots, job ingest.Job) (usual usualCost, err error) {
+	if usual.price, err = s.slotPrice(job); err != nil {
+		return usual, err
+	}
+	if usual.page, err = s.pageCost(job); err != nil {
+		return usual, err
+	}
 	done, err := slots.NewestDone(ctx, job.Name, pastSlots)
-	if err != nil {
-		return nil, err
-	}
-	if len(done) == 0 {
-		return s.slotPrice(job)
-	}
-	page, err := s.pageCost(job)
-	if err != nil {
-		return nil, err
-	}
-	units := int64(0)
 	for _, slot := range done {
-		units += slot.Units
+		calls := float64(slot.Units) / float64(max(usual.page.MaxCharge(), 1)) // units count the dearest pool of each call
+		usual.slots, usual.calls = usual.slots+1, usual.calls+calls
+		if job.Kind == ingest.KindChart {
+			usual.inVain += max(0, calls-float64(slot.Pages))
+		}
 	}
-	divisor := int64(len(done)) * max(page.MaxCharge(), 1) // units count the most expensive pool of each call
-	return page.Times((units + divisor - 1) / divisor), nil
+	return usual, err
 }
 
 // pageCost returns the cost of the call that a job's slots spend most on.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,11 +39,11 @@ func (p pastSlots) DueSince(_ context.Context, job string, since time.Time) ([]i
 }
 
 func past(job, key string, due time.Time, state ingest.State, units int64) ingest.Slot {
-	return ingest.Slot{SlotKey: ingest.SlotKey{Job: job, Key: key, DueAt: due}, State: state, Units: units}
+	return ingest.Slot{SlotKey: ingest.SlotKey{Job: job, Key: key, DueAt: due}, State: state, Units: units, Pages: int(units)}
 }
 
 // The reserve is for the slots still to come before the provider's midnight and the unfinished ones, at their recent
-// cost: a chart of three pages does not cost the four that were planned.
+// cost, and for the retries of one: a chart of three pages does not cost the four that were planned.
 func TestTheReserveIsTheSchedulesRemainingNeed(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 2, 14, hour, minute, 0, 0, time.UTC) }
 	hourly := chart(time.Hour, 4, "US", "GB") // US on the hour, GB at half past; the provider's day turns at 08:00
@@ -54,14 +55,14 @@ func TestTheReserveIsTheSchedulesRemainingNeed(t *testing.T) {
 		now  time.Time
 		want quota.Cost
 	}{
-		{"two are due and five to come, at the planned price", []ingest.Job{hourly}, nil, at(5, 10), quota.Cost{"units": 4 * (2 + 5)}},
-		{"five to come that recently cost 1", []ingest.Job{hourly}, fetched, at(5, 11), quota.Cost{"units": 5}},
-		{"the two newest, which nobody fetched: the next is of the next day", []ingest.Job{hourly}, fetched, at(7, 59), quota.Cost{"units": 2}},
-		{"a whole day", []ingest.Job{hourly}, fetched, at(8, 0).Add(time.Second), quota.Cost{"units": 2 + 48 - 1}},
-		{"one that was stopped may go on", []ingest.Job{hourly}, append(pastSlots{past("chart", "GB", at(5, 30), ingest.Stopped, 1)}, fetched...), at(5, 31), quota.Cost{"units": 1 + 4}},
-		{"one that failed will not", []ingest.Job{hourly}, append(pastSlots{past("chart", "GB", at(5, 30), ingest.Failed, 1)}, fetched...), at(5, 31), quota.Cost{"units": 4}},
-		{"a mean is rounded up", []ingest.Job{hourly}, append(pastSlots{past("chart", "GB", at(5, 30), ingest.Done, 2)}, fetched...), at(5, 31), quota.Cost{"units": 2 * 4}},
-		{"a search draws on two pools", []ingest.Job{search(time.Hour, 1)}, pastSlots{past("search", "", at(5, 0), ingest.Done, 101)}, at(5, 10), quota.Cost{"units": 200 * 2, "search": 2 * 2}},
+		{"two are due and five to come, at the planned price", []ingest.Job{hourly}, nil, at(5, 10), quota.Cost{"units": 4*(2+5) + 4}},
+		{"five to come that recently cost 1", []ingest.Job{hourly}, fetched, at(5, 11), quota.Cost{"units": 5 + 4}},
+		{"the two newest, which nobody fetched: the next is of the next day", []ingest.Job{hourly}, fetched, at(7, 59), quota.Cost{"units": 2 + 4}},
+		{"a whole day", []ingest.Job{hourly}, fetched, at(8, 0).Add(time.Second), quota.Cost{"units": 2 + 48 - 1 + 4}},
+		{"one that was stopped may go on", []ingest.Job{hourly}, append(pastSlots{past("chart", "GB", at(5, 30), ingest.Stopped, 1)}, fetched...), at(5, 31), quota.Cost{"units": 1 + 4 + 4}},
+		{"one that failed will not", []ingest.Job{hourly}, append(pastSlots{past("chart", "GB", at(5, 30), ingest.Failed, 1)}, fetched...), at(5, 31), quota.Cost{"units": 4 + 4}},
+		{"a sum is rounded up: four slots cost 16/3", []ingest.Job{hourly}, append(pastSlots{past("chart", "GB", at(5, 30), ingest.Done, 2)}, fetched...), at(5, 31), quota.Cost{"units": 6 + 4}},
+		{"a search draws on two pools", []ingest.Job{search(time.Hour, 1)}, pastSlots{past("search", "", at(5, 0), ingest.Done, 101)}, at(5, 10), quota.Cost{"units": 300, "search": 3}},
 		{"a refresh needs nothing", []ingest.Job{refresh()}, nil, at(5, 10), quota.Cost{}},
 	} {
 		r, err := schedule(t, tt.jobs...).Reserve(t.Context(), tt.past, tt.now)
@@ -74,12 +75,41 @@ func TestTheReserveIsTheSchedulesRemainingNeed(t *testing.T) {
 	}
 }
 
+// A backfill that takes all that the reserve leaves it, at any hour, leaves a day that fits: the alert does not ring.
+func TestABackfillLeavesADayThatFits(t *testing.T) {
+	s := limited(t, 1_900, chart(30*time.Minute, 4, regions.Default()...))
+	for i, p := range s.Tariff.Pools {
+		s.Tariff.Pools[i].Windows = slices.DeleteFunc(p.Windows, func(w quota.Window) bool { return !w.Day() })
+	}
+	known := map[ingest.Series]time.Time{}
+	for hour := range 23 {
+		now := time.Date(2026, 2, 14, 8+hour, 1, 0, 0, time.UTC)
+		for _, slot := range s.Jobs[0].Latest(now) {
+			known[slot.Series()] = slot.DueAt
+		}
+		own := int64(64*hour + 4)
+		r := reported(s, now, own, 0)
+		units := slices.IndexFunc(r.Pools, func(p quota.PoolReport) bool { return p.Pool == "units" })
+		reserve, err := s.Reserve(t.Context(), pastSlots{}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reserve.Used = map[string]map[string]int64{"units": {"day": own}}
+		reserve.Today["units"] -= 4 * 8 // the newest slots are done
+		r = reported(s, now, own, s.Tariff.Left("units", r.Pools[units].Windows, quota.Backfill, reserve))
+		pace := s.Pace(r, known, now)
+		if f, err := s.Forecast(r, pace, nil, now); err != nil || !f.Fits {
+			t.Errorf("%s: %d to spare, %q, %v", now.Format("15:04"), f.Spare["units"], f.Pacing, err)
+		}
+	}
+}
+
 // Late slots of the schedule leave the sliding window as late: the slots that come a day later find room all the
 // same.
 func TestTheReserveOfASlidingWindowHasRoomForWhatWasLate(t *testing.T) {
 	now := time.Date(2026, 2, 14, 9, 1, 0, 0, time.UTC)
 	r, err := schedule(t, chart(30*time.Minute, 1, regions.Default()...)).Reserve(t.Context(), pastSlots{}, now)
-	const a, late = 8 * 48, 15 * 8 / 30 // slots a day, and in the quarter of an hour that one may be late
+	const a, late = 8 * 48, 15 * 8 / 30 // slots a day, and in the quarter of an hour that one may be late; a retry needs no room
 	if got := r.Whole["units"]["24h"]; err != nil || got < a+late || got > a+late+1 {
 		t.Errorf("%d units are reserved in any 24 h, %v, want %d", got, err, a+late)
 	}
