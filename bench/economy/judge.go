@@ -49,6 +49,7 @@ type recorder struct {
 	refreshes, rare int
 	stops           []time.Time // when quota stopped a chart
 	sayings         []saying
+	asked           []time.Time // when a call asked whether a refusal still holds
 	now             func() time.Time
 	world           world
 }

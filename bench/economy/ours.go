@@ -78,7 +78,7 @@ func ours(o options) worker {
 				}
 			}
 		}
-		rec.probes = s.probes
+		rec.probes, rec.asked = len(s.probes), s.probes
 		return rec.result(s.up), nil
 	}
 }
@@ -161,7 +161,7 @@ type setting struct {
 	dir      string
 	programs []*program // one per host
 	closers  []func()
-	probes   int
+	probes   []time.Time // when a call asked whether a refusal still holds
 }
 
 // program is our worker on one host, opened.
@@ -300,7 +300,7 @@ type asker struct {
 func (a asker) Take(ctx context.Context, r quota.Request) (quota.Decision, error) {
 	d, err := a.Governor.Take(ctx, r)
 	if d.Probe {
-		a.program.probes++
+		a.program.probes = append(a.program.probes, a.program.now())
 	}
 	return d, err
 }

@@ -26,7 +26,7 @@ type saying struct {
 	ends     time.Time                   // of the day, or of the hours with runs, that every is of; zero: it has no end
 	resumes  time.Time                   // when the schedule's next call is admitted; zero: it has something left
 	closed   time.Time                   // until when a pool is closed, which the headline says then
-	doubted  bool                        // the headline says only when one call asks again
+	doubted  bool                        // the headline, and resumes, say only when one call asks again
 	forecast budget.Forecast
 	stopped  bool   // the run at that time ended with exit code 75
 	refused  bool   // a slot of that run was stopped
@@ -197,11 +197,10 @@ func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
 		return
 	}
 	count("next chart", soonest, came)
-	if !s.resumes.IsZero() {
+	if asked, _ := after(rec.asked, s.at); s.doubted && !s.resumes.IsZero() && near(s.resumes.Sub(s.at), s.closed.Sub(s.at)) {
+		count("resumes at", s.resumes, asked) // else the pace names the hour of a chart
+	} else if !s.resumes.IsZero() {
 		count("resumes at", s.resumes, came)
-	}
-	if sure := s.forecast.SureUntil; !sure.IsZero() && (s.ends.IsZero() || sure.Before(s.ends)) { // or until the provider refuses
-		s.ends = sure
 	}
 	if said, interval := rec.interval(s); interval > 0 && s.every > 0 && !t.count("interval", near(said, interval)) && traced {
 		fmt.Printf("%s interval: said %s, as %s, came %s (%s)\n", s.at.Format("01-02 15:04"), s.every, said, interval, s.why)
@@ -312,7 +311,8 @@ func (rec *recorder) nextRun(due time.Time) time.Time {
 
 // interval returns how long the round takes that is under way at the time of a prediction, as predicted and in fact,
 // without hours when our machine sleeps: from the last chart before to as many charts later as there are regions. If the
-// prediction ends earlier, it is the pace until the first chart after that. Where runs are rare, the predicted round
+// prediction ends earlier, it is the pace until the first chart after that; if the provider may refuse from an hour on,
+// it is the pace of the turns that are due before. Where runs are rare, the predicted round
 // begins when the last slot was due, and ends with the next run. Both are 0 if that is not known.
 func (rec *recorder) interval(s saying) (said, came time.Duration) {
 	var charts []time.Time
@@ -330,7 +330,11 @@ func (rec *recorder) interval(s saying) (said, came time.Duration) {
 	if next, _ := slices.BinarySearchFunc(charts, s.ends, time.Time.Compare); !s.ends.IsZero() {
 		last = max(first, min(last, next))
 	}
-	if first == 0 || last >= len(charts) || !s.ends.IsZero() && !s.at.Before(s.ends) {
+	if sure := s.forecast.SureUntil; !sure.IsZero() && first > 0 && s.every > 0 { // the turns that are due before
+		turns := max(0, sure.Sub(charts[first-1])*time.Duration(keys)/s.every)
+		last = min(last, first-1+int(turns))
+	}
+	if first == 0 || last < first || last >= len(charts) || !s.ends.IsZero() && !s.at.Before(s.ends) {
 		return 0, 0
 	}
 	from, turns := charts[first-1], time.Duration(last-first+1)

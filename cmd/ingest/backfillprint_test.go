@@ -62,7 +62,7 @@ bf-1: videos by their ids
   pieces    3, all due
   ids       150
   price     3 units (cost table split-2026-06)
-  today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,460
+  today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,464
             units kept for the schedule
   will take 1 day: the rest of today is enough
   later     3 units from day 25 to fetch each again once; 3 batch_stats a day
@@ -76,7 +76,7 @@ bf-1: videos by their ids
   claimed   by a run at work; should it have died, free again at
             2026-02-14 09:43:00Z
   price     3 units (cost table split-2026-06)
-  today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,460
+  today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,464
             units kept for the schedule
   will take 1 day: the rest of today is enough
   later     3 units from day 25 to fetch each again once; 3 batch_stats a day
@@ -96,7 +96,7 @@ bf-1: videos by their ids
   spent     1 unit, for 0 videos; 50 that the upstream does not have; 100
             waiting to be looked up
   to go     2 units
-  today     6,999 units left for it until 2026-02-15 08:00:00Z, beside 1,460
+  today     6,999 units left for it until 2026-02-15 08:00:00Z, beside 1,464
             units kept for the schedule
   will take 1 day: the rest of today is enough
   later     2 units from day 25 to fetch each again once; 2 batch_stats a day
