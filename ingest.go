@@ -43,8 +43,8 @@ type Page struct {
 	Malformed Malformed
 }
 
-// Malformed counts the parts of an answer that were left out because they made no sense: the number of videos with such a
-// field, by the upstream's name for it. "id" counts the videos left out entirely. Nil means none.
+// Malformed counts the parts of an answer that were left out because they made no sense: the number of videos with
+// such a field, by the upstream's name for it. "id" counts the videos left out entirely. Nil means none.
 type Malformed map[string]int
 
 // Count counts the field for one more video.

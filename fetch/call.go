@@ -206,8 +206,8 @@ func part(d quota.Decision) (most int64) {
 	return most
 }
 
-// settle makes the take of an answered call final. An error ends the pass, which would otherwise call a spent pool again
-// and again.
+// settle makes the take of an answered call final. An error ends the pass, which would otherwise call a spent pool
+// again and again.
 func (p *pass) settle(ctx context.Context, d quota.Decision, e *Error) error {
 	refunded, err := Settle(ctx, p.Quota, d, e, p.FreeBursts)
 	if refunded {
@@ -270,7 +270,8 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 	return e
 }
 
-// Settle makes a take final once its call was answered; e is nil if the call was served. It refunds a call that certainly
+// Settle makes a take final once its call was answered; e is nil if the call was served. It refunds a call that
+// certainly
 // never left, and one refused for its rate if the upstream charges nothing for that. It closes a pool that the upstream
 // says is spent. Every other call was paid for. Settle works even if ctx is done. After an error the ledger counts too
 // much, or the upstream refuses one more call, which is safe.

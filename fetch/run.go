@@ -63,8 +63,8 @@ func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]
 
 // Serve passes slots, Workers at once, until ctx is done. After trigger it adds due slots, and the workers claim until
 // nothing is left. trigger returns at once; calling it often, or while they work, is cheap. An error that would end
-// Run goes to OnPause, and the workers pause until the next trigger. wait returns after ctx has ended and every pass has
-// returned or was given up: within five seconds.
+// Run goes to OnPause, and the workers pause until the next trigger. wait returns after ctx has ended and every pass
+// has returned or was given up: within five seconds.
 func (r *Reconciler) Serve(ctx context.Context) (trigger, wait func()) {
 	ctx = rememberEnd(ctx)
 	run := newRunner(r, RunOptions{})

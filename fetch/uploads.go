@@ -96,7 +96,8 @@ func (f *uploads) missing(slot ingest.Slot, e *Error) (_ foundPage, ok bool) {
 	return foundPage{note: "the channel counts no videos, and has no list of them"}, true
 }
 
-// recordMissing compares the number of stored videos with the channel's count. more says that the channel is asked once more.
+// recordMissing compares the number of stored videos with the channel's count. more says that the channel is asked
+// once more.
 func (f *uploads) recordMissing(ctx context.Context, slot ingest.Slot) (more bool, err error) {
 	if f.Expected == 0 && f.Lack == "" {
 		return false, nil

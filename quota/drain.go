@@ -40,7 +40,7 @@ func (d Drain) Check(account, pool string) error {
 	return nil
 }
 
-// Holds reports whether the pool is closed at t.
+// Active reports whether the pool is closed at t.
 func (d Drain) Active(t time.Time) bool { return d.Until.After(t) }
 
 // Equal reports whether two drains are the same, in any time zone.

@@ -50,8 +50,8 @@ func (p Pool) Limit() int64 {
 	return limit
 }
 
-// Window is a span of time with a limit. With a Length it slides, so that no burst at midnight exceeds it; without one it
-// is the provider's calendar day.
+// Window is a span of time with a limit. With a Length it slides, so that no burst at midnight exceeds it; without
+// one it is the provider's calendar day.
 type Window struct {
 	Name   string        // as written: "24h", "day"
 	Length time.Duration // up to 768 h; 0 for the provider's calendar day

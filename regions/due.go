@@ -8,8 +8,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Schedule is when each of the configured jobs is due: Due has the slots to add, Upcoming the next ones, and Stale judges
-// the age of a series. For one job see JobSchedule.
+// Schedule is when each of the configured jobs is due: Due has the slots to add, Upcoming the next ones, and Stale
+// judges the age of a series. For one job see JobSchedule.
 type Schedule []JobSchedule
 
 // NewSchedule checks the jobs' timing, and refuses two jobs of one name.

@@ -15,7 +15,8 @@ import (
 )
 
 // Events are an outbox: the store writes each in the transaction of its change. So hooks receive every committed change
-// and no change that was rolled back. Write transactions run one at a time, so that ids are in the order of the commits.
+// and no change that was rolled back. Write transactions run one at a time, so that ids are in the order of the
+// commits.
 
 // Rows of meta: the state of each hook, by name, and the known situations, by domain and key.
 const (
@@ -88,8 +89,8 @@ func (s *Store) addEvent(ctx context.Context, tx *txn, name ingest.EventName, da
 // waits is a condition on events: a hook whose cursor is ?1 and that wants the names in ?2 has not received them yet.
 const waits = `id > ?1 AND name IN (SELECT value FROM json_each(?2))`
 
-// NextEvent returns the next event for a hook, and leases the hook to the owner. ok is false if there is none, if another
-// process has the lease, or if it is too early for a retry.
+// NextEvent returns the next event for a hook, and leases the hook to the owner. ok is false if there is none, if
+// another process has the lease, or if it is too early for a retry.
 func (s *Store) NextEvent(ctx context.Context, c ingest.HookClaim) (e ingest.Event, ok bool, err error) {
 	var idle bool
 	err = s.view(ctx, "look for events to send", func(tx *txn) error {

@@ -141,7 +141,8 @@ func single(days []OthersDay) bool {
 }
 
 // sureUntil returns the hour of the day when the provider may refuse although its level is planned for: the hour of the
-// refusal that the plan depends on, unless that ended a day's last slots and no more is tried in them now, or the hour of
+// refusal that the plan depends on, unless that ended a day's last slots and no more is tried in them now, or the
+// hour of
 // yesterday's refusal that was lifted. Our charts may have taken more by then than others leave today. Zero: there is
 // none.
 func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.Time) {

@@ -1,8 +1,8 @@
 // Package hooks sends events to programs and web servers: a chart was saved, a series became stale, a backfill ended.
 //
 // The store writes each event in the transaction of its change, and keeps it until every hook has received it (package
-// store, events.go). A Sender takes the events from there, in their order and by one process at a time for each hook, after
-// the commit and without any lock: a hook that hangs or fails holds up nothing but itself. If a process
+// store, events.go). A Sender takes the events from there, in their order and by one process at a time for each hook,
+// after the commit and without any lock: a hook that hangs or fails holds up nothing but itself. If a process
 // dies before it has noted a delivery, the next process sends the event again: each arrives at least once.
 package hooks
 

@@ -55,7 +55,8 @@ func NewBackfillEnd(run Run, doc PlanDocument, limit string, err error) Backfill
 	case open == 0 && len(run.Slots) == 0:
 		end.Reason = "it was done before. Planned with --again it is fetched again"
 	case open > 0 && len(run.Slots) == 0 && doc.ClaimedUntil != nil && end.Reason == "":
-		end.waits, end.Outcome, end.Reason, end.RetryAt = true, ingest.Stopped, claimedReason(open, doc.ClaimedUntil), doc.ClaimedUntil
+		end.waits, end.Outcome, end.RetryAt = true, ingest.Stopped, doc.ClaimedUntil
+		end.Reason = claimedReason(open, doc.ClaimedUntil)
 	case open > 0:
 		end.Outcome = ingest.Due
 		if end.Reason == "" {

@@ -69,7 +69,8 @@ func (m *Machine) compareUpstream(ctx context.Context) error {
 	return m.apart
 }
 
-// ReportIdle reports to the other machines why this one does not work; nil: it works again. It goes by the database's clock.
+// ReportIdle reports to the other machines why this one does not work; nil: it works again. It goes by the database's
+// clock.
 func (m *Machine) ReportIdle(ctx context.Context, why error) error {
 	now, err := m.Store.Clock(ctx)
 	if err != nil {

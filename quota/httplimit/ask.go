@@ -110,7 +110,8 @@ const (
 	maxAlso  = 4
 )
 
-// Ask answers a program in any language that POSTs {"client", "plan", "address", "also", "cost", "route"}, by the limits of
+// Ask answers a program in any language that POSTs {"client", "plan", "address", "also", "cost", "route"}, by the
+// limits of
 // Config: 200 with an Answer, or 429 or 503 with Retry-After and a problem document. Idempotency-Key lets it ask again
 // after a lost answer: under the same key a client is charged once in its longest window.
 func (l *Limiter) Ask() http.Handler {
