@@ -61,9 +61,17 @@ func (o Outlook) backfillRoom(pool quota.Pool, w quota.Window) int64 {
 // scheduledUse returns the schedule's use in a whole window.
 func (o Outlook) scheduledUse(pool quota.Pool, w quota.Window) int64 {
 	if o.Whole == nil || w.Day() {
-		return inWindow(o.dayPrice.Total[pool.Name], w)
+		return inWindow(o.dayPrice.Total[pool.Name], w) + o.dayPrice.retries(pool.Name)
 	}
 	return o.Whole[pool.Name][w.Name]
+}
+
+// retries returns the amount of a pool that Reserve keeps for the retries of one chart.
+func (p Price) retries(pool string) (room int64) {
+	for _, job := range p.Jobs {
+		room = max(room, retryRoom(job.Job, job.Cost[pool]/int64(max(job.Slots, 1))))
+	}
+	return room
 }
 
 // leftDaily returns the rest of a pool on a whole day, in whole calls of perCall each.

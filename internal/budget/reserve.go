@@ -64,9 +64,6 @@ func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time)
 		if r.Today[pool] > 0 {
 			r.Today[pool] += n
 		}
-		for window := range r.Whole[pool] {
-			r.Whole[pool][window] += n
-		}
 	}
 	return r, nil
 }
