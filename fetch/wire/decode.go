@@ -85,7 +85,8 @@ func decodeItem[T any](raw json.RawMessage, malformed *ingest.Malformed) *T {
 
 // Keep returns the items converted by read, and counts those without an id as left out. Duplicates are kept. A list
 // without any id is refused.
-func Keep[T, V any](items []*T, malformed *ingest.Malformed, read func(*T, *ingest.Malformed) (v V, ok bool)) ([]V, error) {
+func Keep[T, V any](items []*T, malformed *ingest.Malformed,
+	read func(*T, *ingest.Malformed) (v V, ok bool)) ([]V, error) {
 	kept := slices.Grow([]V(nil), len(items))
 	for _, item := range items {
 		if v, ok := read(item, malformed); ok {

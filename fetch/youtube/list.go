@@ -41,7 +41,8 @@ type list[T any] struct {
 
 // readList reads a whole answer of at most most items. If kind is not "", an answer of that kind may lack the list:
 // some methods leave an empty list out [seen, channels.list].
-func readList[T any](body []byte, most int, kind string) (l list[T], items []*T, malformed ingest.Malformed, err error) {
+func readList[T any](body []byte, most int, kind string) (l list[T], items []*T,
+	malformed ingest.Malformed, err error) {
 	err = json.Unmarshal(body, &l)
 	switch {
 	case err != nil:

@@ -58,9 +58,10 @@ func mapPage(body []byte) (page ingest.Page, err error) {
 	l, items, malformed, err := readList[videoItem](body, pageSize, "")
 	page = ingest.Page{Next: l.Next, Malformed: malformed}
 	if err == nil {
-		page.Videos, err = wire.Keep(items, &page.Malformed, func(it *videoItem, malformed *ingest.Malformed) (ingest.Video, bool) {
-			return mapVideo(it, malformed), anID.MatchString(it.ID) && (it.Kind == "" || it.Kind == "youtube#video")
-		})
+		page.Videos, err = wire.Keep(items, &page.Malformed,
+			func(it *videoItem, malformed *ingest.Malformed) (ingest.Video, bool) {
+				return mapVideo(it, malformed), anID.MatchString(it.ID) && (it.Kind == "" || it.Kind == "youtube#video")
+			})
 	}
 	return page, err
 }

@@ -101,11 +101,12 @@ func mapCounts(body []byte) ([]ingest.Counts, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := wire.Keep(items, &malformed, func(item *countedItem, malformed *ingest.Malformed) (c ingest.Counts, ok bool) {
-		c.ID = item.ID
-		c.Views, c.Likes, c.Comments = item.Statistics.counts(malformed)
-		return c, anID.MatchString(c.ID)
-	})
+	all, err := wire.Keep(items, &malformed,
+		func(item *countedItem, malformed *ingest.Malformed) (c ingest.Counts, ok bool) {
+			c.ID = item.ID
+			c.Views, c.Likes, c.Comments = item.Statistics.counts(malformed)
+			return c, anID.MatchString(c.ID)
+		})
 	if len(all) > 0 {
 		all[0].Malformed = malformed
 	}

@@ -30,7 +30,7 @@ var verbs = map[string]string{
 }
 
 var (
-	verbRow  = regexp.MustCompile("(?m)^\\| ([a-z]+) \\| [^|]+ \\| ([^|]*) \\|$")
+	verbRow  = regexp.MustCompile(`(?m)^\| ([a-z]+) \| [^|]+ \| ([^|]*) \|$`)
 	codeName = regexp.MustCompile("`(\\w+)`")
 )
 
