@@ -110,7 +110,8 @@ func (st Status) day() g.Node {
 		Label: fmt.Sprintf("%s spent in the last 24 hours, added up: %s; the schedule needs %s more until %s",
 			title(p.Pool), term.Thousands(total), term.Thousands(needed), st.when(until)),
 		Height: dayHeight,
-		Across: []Tick{{Text: hhmm(st.At), Wide: true}, {At: now, Text: "now", Wide: now > chartWidth*4/5}, {At: chartWidth, Text: hhmm(until)}},
+		Across: []Tick{{Text: hhmm(st.At), Wide: true}, {At: now, Text: "now", Wide: now > chartWidth*4/5},
+			{At: chartWidth, Text: hhmm(until)}},
 		Up: []Tick{{At: y(schedule), Text: term.Thousands(schedule) + " charts stop"},
 			{At: y(top / 2), Text: term.Thousands(top / 2)}},
 		Lines: []Line{

@@ -111,9 +111,8 @@ const (
 )
 
 // Ask answers a program in any language that POSTs {"client", "plan", "address", "also", "cost", "route"}, by the
-// limits of
-// Config: 200 with an Answer, or 429 or 503 with Retry-After and a problem document. Idempotency-Key lets it ask again
-// after a lost answer: under the same key a client is charged once in its longest window.
+// limits of Config: 200 with an Answer, or 429 or 503 with Retry-After and a problem document. Idempotency-Key lets
+// it ask again after a lost answer: under the same key a client is charged once in its longest window.
 func (l *Limiter) Ask() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !l.mayAsk(w, r, "Authorization") {
