@@ -436,28 +436,29 @@ func TestARefreshFetchesOldVideosAgain(t *testing.T) {
 	}
 }
 
-// The schedule's reserve is its remaining slots before the provider's midnight, at their recent cost: a chart of
-// three pages does not cost the four that were planned.
+// The schedule's reserve is its remaining slots before the provider's midnight, at their recent cost, and one chart's
+// retries: a chart of three pages does not cost the four that were planned.
 func TestTheReserveIsTheSchedulesRemainingNeed(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	configured(t, "jobs: [{name: chart, kind: chart, regions: [US, GB], every: 1h, pages: 4}]\n")
+	const retries = 4
 	kept := func(now string) int64 {
 		at(t, now)
 		return ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "uploads", "@enchannel1").Today.Kept["units"]
 	}
 	// US on the hour, GB at half past; the provider's day turns at 08:00.
-	if got := kept("2026-02-14T05:10:00Z"); got != 4*(2+5) {
-		t.Errorf("%d units are kept for two slots that are due and five to come, at the planned 4 units", got)
+	if got, want := kept("2026-02-14T05:10:00Z"), int64(4*(2+5)+retries); got != want {
+		t.Errorf("%d units are kept for two due slots and five to come, at the planned 4 units, want %d", got, want)
 	}
 	ingestJSON[runDocument](t, exitOK, "run", "--pages", "1")
-	if got := kept("2026-02-14T05:11:00Z"); got != 5 {
-		t.Errorf("%d units are kept for five slots to come that recently cost 1", got)
+	if got, want := kept("2026-02-14T05:11:00Z"), int64(5+retries); got != want {
+		t.Errorf("%d units are kept for five slots to come that recently cost 1, want %d", got, want)
 	}
-	if got := kept("2026-02-14T07:59:00Z"); got != 2 {
-		t.Errorf("%d units are kept for the two newest slots, which nobody fetched; the next is of the next day", got)
+	if got, want := kept("2026-02-14T07:59:00Z"), int64(2+retries); got != want {
+		t.Errorf("%d units are kept for the two newest slots, which no run fetched, want %d: the next is of the next day", got, want)
 	}
-	if got := kept("2026-02-14T08:00:01Z"); got != 2+48-1 {
-		t.Errorf("%d units are kept for a whole day", got)
+	if got, want := kept("2026-02-14T08:00:01Z"), int64(2+48-1+retries); got != want {
+		t.Errorf("%d units are kept for a whole day, want %d", got, want)
 	}
 }
 

@@ -53,8 +53,8 @@ func testOfSeveralChartsOfARegionOneIsMeant(t *testing.T, open Open) {
 		{Region: "US", Job: "gaming"}: "gaming g",
 		{Region: "DE"}:                "music d",
 		{Region: "DE", Job: "gaming"}: `no complete chart of DE by job "gaming" (there are some by music) is stored`,
-		{Region: "US", Job: "music", At: noon}: `no complete chart of US by job "music" (there are some by chart, gaming) at or before ` +
-			`2026-02-14 12:00:00Z is stored, the oldest is of 2026-02-14 12:01:00Z`,
+		{Region: "US", Job: "music", At: noon}: `no complete chart of US by job "music" (there are some by chart, gaming) ` +
+			`at or before 2026-02-14 12:00:00Z is stored, the oldest is of 2026-02-14 12:01:00Z`,
 		{Region: "FR", Job: "music", Partial: true}: `no chart of FR by job "music" is stored`,
 	} {
 		if got := find(query); got != want {
