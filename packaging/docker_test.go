@@ -43,9 +43,9 @@ func TestImageBuildsAndRuns(t *testing.T) {
 	}
 }
 
-// TestTheImagesBinaryKnowsItsVersion: the program as the Dockerfile builds it, with the argument that its head names. It
+// TestLongTheImagesBinaryKnowsItsVersion: the program as the Dockerfile builds it, with the argument that its head names. It
 // stays below 37.2 MB: files are made through os.Root, which links 37 kB of package os.
-func TestTheImagesBinaryKnowsItsVersion(t *testing.T) {
+func TestLongTheImagesBinaryKnowsItsVersion(t *testing.T) {
 	const most = 37_200_000
 	dockerfile := read(t, "../Dockerfile")
 	if !strings.Contains(dockerfile, "--build-arg VERSION=") || !strings.Contains(dockerfile, "\nARG VERSION=dev\nRUN ") {

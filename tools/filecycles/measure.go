@@ -74,7 +74,9 @@ type listed struct {
 }
 
 func list(ctx context.Context, dir string, patterns []string) ([]listed, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, patterns...)...)
+	// make test compiles the packages with the same flag: they are not compiled twice
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-export", "-deps", "-gcflags=./...=-dwarf=false",
+		"-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, patterns...)...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
