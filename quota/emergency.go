@@ -10,13 +10,13 @@ import (
 type EmergencyAccount interface {
 	// LastUsage returns the use of each pool when the ledger last answered. It does not ask the ledger.
 	LastUsage(ctx context.Context, account string) ([]LastUsage, error)
-	// Spend records the emergency if every budget has room for it, and returns its row; 0 if one has none. Entries later
-	// than e.At count too, so that setting a clock back opens no budget.
+	// Spend records the emergency if every budget has room for it, and returns its row; 0 otherwise. Entries later
+	// than e.At count too, so that setting a clock back frees no budget.
 	Spend(ctx context.Context, e Emergency, budgets []EmergencyBudget) (row int64, err error)
 	// RefundEmergency gives back an emergency whose call was certainly never sent: it counts against no budget, and is
-	// not synced. ErrNotRefundable: there is none under that row, or it was synced meanwhile.
+	// not synced. ErrNotRefundable: the row does not exist, or is already synced.
 	RefundEmergency(ctx context.Context, account string, row int64) error
-	// Left returns the rest of each budget at a time: below 0 if more was spent. It changes nothing.
+	// Left returns the rest of each budget as of at: negative if overspent. It changes nothing.
 	Left(ctx context.Context, account string, at time.Time, budgets []EmergencyBudget) ([]int64, error)
 }
 
@@ -25,7 +25,7 @@ type LastUsage struct {
 	Pool  string
 	At    time.Time
 	Used  map[Window]int64
-	Drain Drain // that held then
+	Drain Drain // in force then
 }
 
 // Emergency is a call that is made although the ledger cannot answer. It is charged once the ledger answers again.

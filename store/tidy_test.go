@@ -26,7 +26,7 @@ func TestTidyGivesPagesBackThatAreLongEmpty(t *testing.T) {
 	db := raw(t, path)
 	all, free := scalar[int](t, db, `PRAGMA page_count`), scalar[int](t, db, `PRAGMA freelist_count`)
 	if all > before/2 || free > all/3 {
-		t.Errorf("of %d pages %d are left, %d of them empty", before, all, free)
+		t.Errorf("%d of %d pages are left, %d of them empty", all, before, free)
 	}
 	sound(t, s)
 }
@@ -49,8 +49,8 @@ func TestTidyMergesTheIndexIntoFewSegments(t *testing.T) {
 	sound(t, s)
 }
 
-// Days, each with new videos and a refresh that deletes videos older than 30 days: after the first months the file
-// stops growing.
+// Each day adds videos, and a refresh deletes videos older than 30 days: after the first months the file stops
+// growing.
 func TestAQuarterOfDaysStaysBounded(t *testing.T) { daysStayBounded(t, 90, 3) }
 
 func TestLongYearOfDaysStaysBounded(t *testing.T) { daysStayBounded(t, 365, 8) }

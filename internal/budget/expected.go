@@ -7,9 +7,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// The others' use on the last days predicts their use today.
+// Others' use in recent days predicts their use today.
 
-// ago returns the day that began so many of the provider's days before today; nil if it is not remembered.
+// ago returns the day that began n of the provider's days before today; nil if it is not remembered.
 func ago(days []OthersDay, today time.Time, n int) *OthersDay {
 	for i, d := range days {
 		if off := today.AddDate(0, 0, -n).Sub(d.Begins); off.Abs() <= time.Hour { // days have 23 to 25 hours
@@ -19,9 +19,9 @@ func ago(days []OthersDay, today time.Time, n int) *OthersDay {
 	return nil
 }
 
-// weekday returns the same weekday a week ago if others keep to their weekdays: yesterday was like the day a week
-// before it, in the others' takes through the ledger and in the provider's refusals. nil: they do not, or that is not
-// known. Three days in a row that ended since were a time of their own.
+// weekday returns the same weekday a week ago if others keep to their weekdays: yesterday their takes through the
+// ledger and the provider's refusals were like a week earlier. nil: they do not, or that is not known. Takes on three
+// days in a row that have ended since were an exception.
 func weekday(days []OthersDay, today time.Time) *OthersDay {
 	yesterday, before := ago(days, today, 1), ago(days, today, 8)
 	if yesterday == nil || before == nil || (yesterday.Stopped == nil) != (before.Stopped == nil) {
@@ -38,8 +38,8 @@ func weekday(days []OthersDay, today time.Time) *OthersDay {
 }
 
 // expectedHours returns the others' expected takes of a pool through the ledger in each hour of a day: their takes on
-// that weekday, if they keep to it; else their takes on the newest day, or half of the day before if that is more,
-// and so on. A take after a day without any may have been a single event: half of it. today is left out.
+// that weekday, if they keep to weekdays; else on the newest day before today, or half of the takes a day earlier if
+// that is more, and so on. Takes after a day without any count half: they may be a single event.
 func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	total, weight, weights := int64(0), 1.0, 0.0
 	var shape [25]float64 // the weighted sum of the days
@@ -60,7 +60,7 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 		}
 		weight /= 2
 	}
-	drew, until := 0.0, int64(0) // rounded from the start of the day, so that the hours add up to the total
+	drew, until := 0.0, int64(0) // rounded cumulatively, so that the hours add up to the total
 	for i := range hours {
 		drew += shape[i]
 		before := until
@@ -70,14 +70,14 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	return hours
 }
 
-// lastHours is the hour of a day when its last slots begin: a refusal then ends a plan that was right.
+// lastHours is the hour of a day when its last slots begin: a plan refused only then was right.
 const lastHours = 22
 
-// cautiousDays is how many days pass without a trial after two refused ones.
+// cautiousDays is the number of days without a trial after two refused ones.
 const cautiousDays = 2
 
-// isCautious reports whether the day that begins at a time gets no more calls than the provider is expected to answer:
-// it has refused on that day, or it refused such a trial on one of the last days and another one a few days before.
+// isCautious reports whether a day gets no trial, that is, no more calls than the provider is expected to answer: it
+// refused on that day, or it refused a trial on one of the last days and another one a few days before.
 func isCautious(days []OthersDay, begins time.Time) bool {
 	inVain := func(n int) bool {
 		d := ago(days, begins, n)
@@ -94,11 +94,11 @@ func isCautious(days []OthersDay, begins time.Time) bool {
 	return false
 }
 
-// level returns how much of a day's limit the provider is expected to leave to the ledger: the amount that it last
-// gave before it refused, and an eighth more after each day without a refusal on which more was tried. If the ledger
-// counted more on a later day, others took less, and half of their takes then are expected, or none if the refusal was
-// the only one. If others keep to their weekdays, their takes on the same weekday a week ago are expected. by is the
-// refusal that less than the limit depends on.
+// level returns the part of a day's limit that the provider is expected to leave to the ledger: the amount that it
+// gave before its last refusal, plus an eighth after each day that had a trial and no refusal. If the ledger counted
+// more on a later day, others took less: half of their earlier takes are expected, or none if there was only one
+// refusal. If others keep to their weekdays, their takes on the same weekday a week ago are expected. If left is
+// below the limit, by is the refusal that explains it.
 func level(days []OthersDay, today time.Time, limit int64) (left int64, by *OthersDay) {
 	left, proven := limit, limit
 	once := single(days)
@@ -129,7 +129,7 @@ func level(days []OthersDay, today time.Time, limit int64) (left int64, by *Othe
 	return left, by
 }
 
-// single reports whether the provider refused on one of the days only, and not on the first.
+// single reports whether the provider refused on exactly one of the days, not the first.
 func single(days []OthersDay) bool {
 	refused := 0
 	for _, d := range days {
@@ -140,11 +140,10 @@ func single(days []OthersDay) bool {
 	return refused == 1 && days[0].Stopped == nil
 }
 
-// sureUntil returns the hour of the day when the provider may refuse although its level is planned for: the hour of the
-// refusal that the plan depends on, unless that ended a day's last slots and no more is tried in them now, or the
-// hour of
-// yesterday's refusal that was lifted. Our charts may have taken more by then than others leave today. Zero: there is
-// none.
+// sureUntil returns the hour from which the provider may refuse today although the plan keeps to the level: the hour
+// of the refusal that the plan depends on, unless that came in a day's last slots and today has no trial; else the
+// hour of yesterday's refusal that was lifted. By then our charts may have taken more than others leave today. Zero:
+// no such hour.
 func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.Time) {
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
@@ -164,8 +163,8 @@ func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.T
 	return first
 }
 
-// stoppedAlike returns the counts at which the provider refused on the last days, as far as they are within a tenth of
-// the last one: it may give less than costs.yaml says.
+// stoppedAlike returns the counts at which the provider refused on the last days in a row, if within a tenth of
+// the last: the provider may give less than costs.yaml says.
 func stoppedAlike(days []OthersDay, today time.Time) (stops []int64) {
 	for _, d := range slices.Backward(days) {
 		switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// exports is a chart's page with its exports, which keep the reader's choice. Feeds follow the newest chart.
+// exports returns a chart's page; its exports keep the reader's choice. Feeds follow the newest chart.
 func (doc shownChart) exports(title string, hidden bool) Page {
 	to := func(others ...string) string {
 		params := changed(changed(doc.asked, "also", "", "change", doc.params.Get("show")), others...)

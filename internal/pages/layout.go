@@ -21,9 +21,9 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 		s.head(r, p),
 		h.P(h.ID("away"), h.Role("status"), in(report.Bad, "banner"), g.Attr("hidden"),
 			h.B(g.Text("The server has not answered since "), h.Time(), g.Text(" UTC.")),
-			g.Text(" The figures below may be out of date; this page goes on asking.")),
+			g.Text(" The figures below may be out of date; this page keeps trying.")),
 		h.P(h.ID("still"), h.Role("status"), h.Class("soft"), g.Attr("hidden"),
-			g.Text("This page stays as it is while text is marked.")),
+			g.Text("This page pauses while text is selected.")),
 		h.Main(h.ID("main"), g.If(p.Live, h.Data("live", "")), p.Main, p.takeAway()),
 		s.foot(p),
 	))).Render(&page) // writing to memory cannot fail
@@ -41,7 +41,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// policy lets a page load only from this server, and pictures from the provider's hosts, each by its name.
+// policy lets a page load only from this server, and pictures also from the provider's named hosts.
 func (s *Site) policy() string {
 	pictures := ""
 	if s.Pictures {
@@ -110,8 +110,8 @@ func (s *Site) foot(p Page) g.Node {
 			g.Text(" · "), link("/v1/", "API"), g.Text(" · ingest "+s.Version)))
 }
 
-// takeAway links to the page's exports. With a script a click on the last of them, which leads to the page itself,
-// copies its address.
+// takeAway links to the page's exports. The last export links to the page itself: with a script, a click on it
+// copies that address.
 func (p Page) takeAway() g.Node {
 	if len(p.Take) == 0 {
 		return nil

@@ -81,7 +81,7 @@ func fitSentence(d QuotaDocument, midnight string) string {
 		term.Amount(d.Forecast.Spare[scarce.Pool], scarce.Pool))
 }
 
-// scarce returns the pool with the smallest part of the schedule's ceiling left; nil if it needs nothing.
+// scarce returns the pool with the smallest part of the schedule's ceiling left; nil if none is needed.
 func (d QuotaDocument) scarce() (pool *PoolDocument) {
 	least := int64(math.MaxInt64)
 	for i, p := range d.Pools {
@@ -107,7 +107,7 @@ func (n NextDocument) Verdict() string {
 	return FitsNot
 }
 
-// Name returns the slot for a person: its region, or its job if it has none.
+// Name names the slot for a person: its region, or its job if it has none.
 func (n NextDocument) Name() string { return cmp.Or(n.Region, n.Job) }
 
 // InZone says where the provider's day ends: " in Los Angeles".

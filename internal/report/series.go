@@ -13,18 +13,18 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// SeriesDocument is how fresh a series is, and when it is next due.
+// SeriesDocument is a series' freshness and its next due time.
 type SeriesDocument struct {
 	Job    string     `json:"job"`
 	Region string     `json:"region,omitempty"`
-	DoneAt *time.Time `json:"done_at"` // due time of its newest slot that is done and, if a chart, whole
-	NextAt *time.Time `json:"next_at"` // due time of the next one; in the past if it waits for a run
+	DoneAt *time.Time `json:"done_at"` // due time of its newest done slot (a chart must be whole)
+	NextAt *time.Time `json:"next_at"` // due time of its next slot; past if that waits for a run
 	WaitDocument
 	Reason string `json:"reason,omitempty"` // why it waits
 	Short
 }
 
-// Short says since which slot a series' charts come empty or shrunk; the zero Short if the newest is whole.
+// Short is the start of a series' latest empty or shrunk charts; the zero Short if the newest is whole.
 type Short struct {
 	ShortSince *time.Time `json:"short_since,omitempty"`
 	how        string
@@ -58,10 +58,10 @@ func newWait(w standing.Wait) WaitDocument {
 		term.FromOrNull(w.ResumesAt), w.Attempts}
 }
 
-// WaitText names the thing that a slot of standing.Waiting waits for.
+// WaitText describes the wait of a slot of standing.Waiting.
 func WaitText(s standing.Standing, slot ingest.Slot) string { return newWait(s.WaitOf(slot)).String() }
 
-// String names the thing that the slot waits for; "" if none has come due.
+// String describes the wait of the slot; "" if no slot is due.
 func (w WaitDocument) String() string {
 	switch {
 	case w.ResumesAt != nil:
@@ -93,7 +93,7 @@ func (w WaitDocument) idle() string {
 	return "nothing has run since " + term.Stamp(*w.LastRunAt)
 }
 
-// NewSeriesDocuments returns the documents of the series of one key; "": of all.
+// NewSeriesDocuments returns the documents of a key's series; "" means all keys.
 func NewSeriesDocuments(s standing.Standing, key string) (all []SeriesDocument) {
 	nexts := s.Pace.Schedule.Nexts(s.Latest, s.Now)
 	ended := s.GivenBack() // a slot that the run did not reach waits for the same reason

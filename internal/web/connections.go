@@ -12,15 +12,15 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// room is how many clients one listener holds at once. The site's and the admin's listener each have their own.
+// room limits the clients that a listener holds at once. The site and admin listeners have one each.
 type room struct {
 	all        int // connections
-	perAddress int // from one address, in IPv6 one /64; a reverse proxy counts as one
-	spare      int // beyond these, each for one answer of /livez
+	perAddress int // from one address or IPv6 /64; a reverse proxy is one address
+	spare      int // extra, each for one answer of /livez
 }
 
-// usualRoom gives one address half of all places: enough for two hundred open pages behind one proxy, whose idle
-// connections give way. It is a variable so that a test can fill it.
+// usualRoom gives one address half of all places: enough for two hundred open pages behind one proxy, as idle
+// connections are replaced. It is a variable so that a test can set it.
 var usualRoom = room{all: 512, perAddress: 256, spare: 16}
 
 // errNoRoom ends a connection that does not fit even into the spare room.
@@ -38,13 +38,13 @@ type connections struct {
 	spare     int
 }
 
-// connection is one of a listener's connections, whose lock guards its fields.
+// connection is one connection of a listener; in.mu guards its fields.
 type connection struct {
 	net.Conn
 	in      *connections
 	address netip.Prefix // invalid: no address, as on a Unix socket
 	spare   bool
-	idle    time.Time // since when it has no request; zero: it has one
+	idle    time.Time // start of its idle time; zero during a request
 }
 
 // Accept implements net.Listener.
@@ -91,7 +91,7 @@ func (cs *connections) add(c *connection) (evicted *connection, err error) {
 	return evicted, nil
 }
 
-// oldestIdle returns the connection that has been idle longest, of the ones that may be closed; nil if none is idle.
+// oldestIdle returns the connection that has been idle longest and may be closed; nil if there is none.
 func (cs *connections) oldestIdle(may func(*connection) bool) (oldest *connection) {
 	for c := range cs.open {
 		if !c.idle.IsZero() && !c.spare && may(c) && (oldest == nil || c.idle.Before(oldest.idle)) {

@@ -1,5 +1,5 @@
 // Package quotatest tests any quota.Ledger: one suite of black-box cases for every backend, each named after the
-// promise it checks. Most of them come from limiters in use that fail them.
+// promise it checks. Most cases come from real limiters that fail them.
 //
 // A backend's test says how to open it and runs the suite:
 //
@@ -19,11 +19,11 @@
 // To test a limiter of another shape, write the few lines that make it a quota.Ledger: operations that it lacks return
 // an error, and their cases fail.
 //
-// The suite moves the ledger's clock. A ledger with a clock of its own, such as a server's, is opened
-// by its test so that it reads a value that Clock.Watch pushes.
+// The suite moves the ledger's clock. If the ledger has its own clock, for example on a server, its
+// test must make that clock read a value that Clock.Watch pushes.
 //
 // Model is the same contract written as simply as possible: a slice of spends. The random cases compare a ledger with
-// it step by step. FixedWindow is most limiters' way instead.
+// it step by step. FixedWindow does as most limiters do.
 package quotatest
 
 import (
@@ -40,7 +40,7 @@ func Cases() []Case {
 	return all
 }
 
-// Run holds the backend to every case, each a subtest.
+// Run runs every case on the backend, as a subtest.
 func Run(t *testing.T, b Backend) {
 	t.Helper()
 	run(t, b, Cases())
@@ -51,8 +51,8 @@ func RemoteCases() []Case {
 	return slices.Concat(numbered, generations, batches, unattributed, syncs)
 }
 
-// RunRemote holds the backend to every case of a sharedledger.Remote, which its Store.Ledger is, each a
-// subtest. It is run beside Run.
+// RunRemote runs every case of a sharedledger.Remote, as a subtest. The backend's Store.Ledger must be
+// a Remote. Call Run as well.
 func RunRemote(t *testing.T, b Backend) {
 	t.Helper()
 	run(t, b, RemoteCases())

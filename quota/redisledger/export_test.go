@@ -7,17 +7,17 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// clockLine is how the production scripts read the clock.
+// clockLine reads the clock in the production scripts.
 const clockLine = "local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock"
 
 // OpenWithClock opens a ledger whose clock is the value of a key of the server, in microseconds.
 func OpenWithClock(url string, o Options, key string) (*Ledger, error) {
 	return open(url, o, func(source string) string {
 		if !strings.Contains(source, "'TIME'") {
-			return source // it does not read it
+			return source // reads no clock
 		}
 		if strings.Count(source, "'TIME'") != 1 || strings.Count(source, clockLine) != 1 {
-			panic("a script reads the clock in other than its one line")
+			panic("a script must read the clock once, by clockLine")
 		}
 		return strings.Replace(source, clockLine, fmt.Sprintf("local now = tonumber(redis.call('GET', '%s'))", key), 1)
 	})
@@ -34,7 +34,7 @@ func DecodeNames(reply any) error {
 	return err
 }
 
-// DecodeState reads an answer of state.lua, asked about the hosts and a writer.
+// DecodeState reads state.lua's answer about the hosts and one writer.
 func DecodeState(reply any) error {
 	found, err := readState(reply, 2)
 	if err == nil {

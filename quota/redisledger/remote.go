@@ -24,8 +24,8 @@ const (
 	serverField  = "s"
 )
 
-// State implements sharedledger.Remote. After a promotion since the generation began, it returns ErrLost with the
-// server's remaining data, every time until Renew; after a restart ErrRestarted, every time until Resume or Renew.
+// State implements sharedledger.Remote. If the server was promoted since the generation began, State returns ErrLost
+// and the remaining data until Renew; if the server was restarted, ErrRestarted until Resume or Renew.
 func (l *Ledger) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	if err := sharedledger.CheckState(account, writers); err != nil {
 		return sharedledger.RemoteState{}, err
@@ -64,7 +64,7 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 }
 
 // errMoved means that the server was turned into a replica and back.
-var errMoved = fmt.Errorf("%w: redis: it has taken its data from another server since", sharedledger.ErrLost)
+var errMoved = fmt.Errorf("%w: redis: the server was meanwhile a replica", sharedledger.ErrLost)
 
 // errReloaded means that the server was restarted and has read its own data.
 var errReloaded = fmt.Errorf("%w, and has read its data", sharedledger.ErrRestarted)
@@ -136,7 +136,7 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 	return sharedledger.Generation(now), nil
 }
 
-// installScripts loads a generation's scripts before it begins, so that they are there for everybody who sees it.
+// installScripts loads a generation's scripts before it begins, so that every host that sees it has them.
 func (l *Ledger) installScripts(ctx context.Context, account string, g sharedledger.Generation) error {
 	bounded, cancel := context.WithTimeout(ctx, l.bound())
 	defer cancel()

@@ -58,7 +58,7 @@ func testANewDueSlotSupersedesOlderOnes(t *testing.T, open Open) {
 	Claim(t, s, only("DE"))
 	clock.move(10 * time.Minute)
 	Claim(t, s, only("FR"))
-	clock.move(time.Minute) // the lease of DE is over, FR's is not
+	clock.move(time.Minute) // only DE's lease is over
 	missed := Due("US", at(5))
 	missed.State, missed.Reason = ingest.Missed, "nothing ran"
 	AddDue(t, s, missed, Due("US", at(10)), Due("DE", at(10)), Due("IN", at(10)), Due("FR", at(10)))
@@ -115,7 +115,7 @@ func testTwoSlotsOfASeriesNeverRunAtOnce(t *testing.T, open Open) {
 	Finish(t, s, other, ingest.Done, "")
 	ClaimNone(t, s, By("b", clock.now()))
 
-	first.Pages, first.Lease = 1, noon.Add(8*time.Minute) // a page more: the claim holds longer
+	first.Pages, first.Lease = 1, noon.Add(8*time.Minute) // one more page extends the claim
 	first, err := s.SavePage(t.Context(), first, Page(Titled("a", "A")))
 	if err != nil {
 		t.Fatal(err)
@@ -123,12 +123,12 @@ func testTwoSlotsOfASeriesNeverRunAtOnce(t *testing.T, open Open) {
 	ClaimNone(t, s, By("b", clock.move(7*time.Minute)))
 	Finish(t, s, first, ingest.Done, "")
 	if got := Claim(t, s, By("b", clock.now())); !got.DueAt.Equal(noon.Add(time.Minute)) {
-		t.Errorf("after its end claimed %s %s", got.Key, got.DueAt)
+		t.Errorf("claimed %s %s after Finish", got.Key, got.DueAt)
 	}
 
 	AddDue(t, s, Due("US", noon.Add(2*time.Minute)))
 	if got := Claim(t, s, By("c", clock.move(time.Hour))); !got.DueAt.Equal(noon.Add(2 * time.Minute)) {
-		t.Errorf("after the lease claimed %s %s", got.Key, got.DueAt)
+		t.Errorf("claimed %s %s after the lease", got.Key, got.DueAt)
 	}
 }
 
@@ -226,7 +226,7 @@ func testTheLeastFreshSeriesIsClaimedFirst(t *testing.T, open Open) {
 	Chart(t, s, "DE", clock.move(time.Millisecond), Page(Titled("a", "A"))) // a millisecond fresher
 	at := noon.Add(time.Hour)
 	AddDue(t, s, Due("DE", at), Due("US", at), Due("IN", at), Due("GB", at.Add(-time.Minute)))
-	want := []string{"GB", "IN", "US", "DE"} // never fetched, the oldest due first; then by age
+	want := []string{"GB", "IN", "US", "DE"} // never-fetched series by due time, then by age
 	for _, region := range want {
 		if got := Claim(t, s, By("a", at)); got.Key != region {
 			t.Errorf("claimed %s, want %s", got.Key, region)

@@ -17,7 +17,7 @@ var errorTextAllowed = map[string]string{
 	"internal/queue/queue.go": "River logs some errors as text",
 }
 
-// An error is known by errors.Is or errors.As. Its text is for people: a search of it takes other errors for this one.
+// Tell errors apart by errors.Is or errors.As. Their text is for people: a search may match other errors too.
 func TestNoErrorIsKnownByItsText(t *testing.T) {
 	eachSource(t, func(path string, source []byte) {
 		if errorTextAllowed[path] != "" {
@@ -93,7 +93,7 @@ func errorTextSearches(path string, source []byte) (found []string, err error) {
 	return found, nil
 }
 
-// hasErrorText reports whether an expression is, or is made of, the text of an error.
+// hasErrorText reports whether an expression contains the text of an error.
 func hasErrorText(e ast.Expr) (has bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
