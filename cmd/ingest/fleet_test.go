@@ -144,12 +144,27 @@ func (f *fleet) suspend(i int, j *judge) {
 			return last != before && strings.HasPrefix(last, fmt.Sprint(p.Pid, "-"))
 		})
 		signal(syscall.SIGSTOP)
+		j.waitUntil("no thread of the member runs", func() bool { return allStopped(p.Pid) })
 		if stopped = held() > 0 && j.writable(); !stopped {
 			signal(syscall.SIGCONT)
 		}
 	}
 	j.waitUntil("the slots of a suspended member go to others", func() bool { return held() == 0 })
 	signal(syscall.SIGCONT)
+}
+
+// allStopped reports whether every thread of a process is stopped. A thread that is in a system call when the signal
+// comes still ends that call, and may lock a file in it.
+func allStopped(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // none where there is no /proc
+	for _, file := range threads {
+		stat, _ := os.ReadFile(file)
+		_, after, _ := strings.Cut(string(stat), ") ")
+		if after != "" && after[0] != 'T' {
+			return false
+		}
+	}
+	return true
 }
 
 func lastLine(t *testing.T, path string) string {
