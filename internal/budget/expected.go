@@ -140,8 +140,8 @@ func single(days []OthersDay) bool {
 	return refused == 1 && days[0].Stopped == nil
 }
 
-// sureUntil returns the hour from which the provider may refuse today although the plan keeps to the level: the hour
-// of the refusal that the plan depends on, unless that came in a day's last slots and today has no trial; else the
+// sureUntil returns the hour when the provider may begin to refuse today although the plan keeps to the level: the
+// hour of the refusal that the plan depends on, unless that came in a day's last slots and today has no trial; else the
 // hour of yesterday's refusal that was lifted. By then our charts may have taken more than others leave today. Zero:
 // no such hour.
 func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.Time) {
