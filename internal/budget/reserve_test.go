@@ -57,7 +57,7 @@ func TestTheReserveIsTheSchedulesRemainingNeed(t *testing.T) {
 	}{
 		{"two are due and five to come, at the planned price", []ingest.Job{hourly}, nil, at(5, 10), quota.Cost{"units": 4*(2+5) + 4}},
 		{"five to come that recently cost 1", []ingest.Job{hourly}, fetched, at(5, 11), quota.Cost{"units": 5 + 4}},
-		{"the two newest, which nobody fetched: the next is of the next day", []ingest.Job{hourly}, fetched, at(7, 59), quota.Cost{"units": 2 + 4}},
+		{"the two newest, which no run fetched: the next is of the next day", []ingest.Job{hourly}, fetched, at(7, 59), quota.Cost{"units": 2 + 4}},
 		{"a whole day", []ingest.Job{hourly}, fetched, at(8, 0).Add(time.Second), quota.Cost{"units": 2 + 48 - 1 + 4}},
 		{"one that was stopped may go on", []ingest.Job{hourly}, append(pastSlots{past("chart", "GB", at(5, 30), ingest.Stopped, 1)}, fetched...), at(5, 31), quota.Cost{"units": 1 + 4 + 4}},
 		{"one that failed will not", []ingest.Job{hourly}, append(pastSlots{past("chart", "GB", at(5, 30), ingest.Failed, 1)}, fetched...), at(5, 31), quota.Cost{"units": 4 + 4}},

@@ -71,7 +71,7 @@ var losses = []SharedCase{
 				b.takes(2)
 			}
 			w.empty()
-			a.peeks() // it comes first, and knows what the other had spent
+			a.peeks() // it comes first, and knows the spends of the other
 			b.peeks()
 			a.peeks()
 			a.takes(1)
