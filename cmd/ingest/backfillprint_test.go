@@ -73,7 +73,7 @@ next: ingest backfill run bf-1
 	wantScreen(t, `
 bf-1: videos by their ids
   pieces    3, 1 due, 2 claimed
-  claimed   by a run at work; should it have died, free again at
+  claimed   by a run at work; if it died, free again at
             2026-02-14 09:43:00Z
   price     3 units (cost table split-2026-06)
   today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,464
@@ -84,14 +84,14 @@ bf-1: videos by their ids
 next: ingest backfill run bf-1
 `, "backfill", "status", "bf-1")
 	end := runJSON(t, exitOK, "bf-1")
-	if want := "another run is at work on the last 2 pieces; should it have died, the same command goes on from 2026-02-14 09:43:00Z"; end.Outcome != "due" ||
+	if want := "another run is at work on the last 2 pieces; if it died, the same command goes on from 2026-02-14 09:43:00Z"; end.Outcome != "due" ||
 		end.Reason != want || end.ClaimedUntil == nil || !end.ClaimedUntil.Equal(now.Add(3*time.Minute)) {
 		t.Errorf("a run beside it ends with %+v", end)
 	}
 	wantScreen(t, `
 bf-1: videos by their ids
   pieces    3, 1 done, 2 claimed
-  claimed   by a run at work; should it have died, free again at
+  claimed   by a run at work; if it died, free again at
             2026-02-14 09:43:00Z
   spent     1 unit, for 0 videos; 50 that the upstream does not have; 100
             waiting to be looked up

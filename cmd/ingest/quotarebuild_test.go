@@ -72,7 +72,7 @@ func TestUncountableSpendsDoNotCountAsNothing(t *testing.T) {
 				}
 			}
 			ingestCode(t, exitStopped, "run", "--region", "US")
-			if out, _ := ingestCode(t, exitOK, "quota"); !strings.Contains(out, "how many units were spent is not known") {
+			if out, _ := ingestCode(t, exitOK, "quota"); !strings.Contains(out, "the number of units spent is unknown") {
 				t.Errorf("quota:\n%s", out)
 			}
 			if now := sim.Ledger().Units["units"]; now != spent {

@@ -56,7 +56,7 @@ func TestAClaimedSlotSaysUntilWhenItsClaimLasts(t *testing.T) {
 	lease := time.Date(2026, 2, 14, 9, 3, 0, 1, time.UTC)
 	slot := ingest.Slot{Owner: "host/7/x", Lease: lease}
 	for at, want := range map[time.Time]string{
-		lease.Add(-1): "by host/7/x; should it have died, free again at 2026-02-14 09:03:01Z",
+		lease.Add(-1): "by host/7/x; if it died, free again at 2026-02-14 09:03:01Z",
 		lease:         "by host/7/x, which has died: free since 2026-02-14 09:03:00Z",
 	} {
 		if got := program.ClaimedByText(slot, at); got != want {

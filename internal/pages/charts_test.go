@@ -246,7 +246,7 @@ func TestExportsKeepTheReadersChoice(t *testing.T) {
 		"/search?q=a&region=US&order=views":           {"/v1/search?format=csv&limit=100&order=views&q=a&region=US", "/v1/search?counts=true&order=views&q=a&region=US", "/v1/search?format=atom&limit=50&order=views&q=a&region=US", "/search?order=views&q=a&region=US"},
 		"/search?q=a&min_views=7&published_since=24h": {"/v1/search?format=csv&limit=100&min_views=7&published_since=24h&q=a", "/v1/search?counts=true&min_views=7&published_since=24h&q=a", "/v1/search?format=atom&limit=50&min_views=7&order=freshness&published_since=24h&q=a", "/search?min_views=7&published_since=24h&q=a"},
 	} {
-		_, part, _ := strings.Cut(bodyOf(t, get(t, s, path)), `aria-label="Take this away"`)
+		_, part, _ := strings.Cut(bodyOf(t, get(t, s, path)), `aria-label="Export"`)
 		part, _, _ = strings.Cut(part, "</nav>")
 		var links []string
 		for _, m := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(part, -1) {

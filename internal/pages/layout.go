@@ -116,7 +116,7 @@ func (p Page) takeAway() g.Node {
 	if len(p.Take) == 0 {
 		return nil
 	}
-	return chips("Take this away", h.Span(h.Class("soft"), g.Text("Take this away")), g.Map(p.Take, func(e Export) g.Node {
+	return chips("Export", h.Span(h.Class("soft"), g.Text("Export")), g.Map(p.Take, func(e Export) g.Node {
 		return h.A(h.Href(e.Href), g.If(e.Kind != "", h.Type(e.Kind)), g.If(e.Kind == "", h.Data("copy", "")), g.Text(e.Name))
 	}))
 }

@@ -144,6 +144,6 @@ func claimedReason(open int, until *time.Time) string {
 	if open > 1 {
 		last = term.Plural(open, "piece")
 	}
-	return fmt.Sprintf("another run is at work on the last %s; should it have died, the same command goes on from %s",
+	return fmt.Sprintf("another run is at work on the last %s; if it died, the same command goes on from %s",
 		last, term.StampFrom(*until))
 }

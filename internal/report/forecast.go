@@ -22,7 +22,7 @@ func ForecastSentence(d QuotaDocument, next []NextDocument) string {
 	for _, p := range d.Pools {
 		if p.DrainedUntil != nil && f.Scheduled[p.Pool] > 0 {
 			if p.DrainedBy == "unknown" {
-				return fmt.Sprintf("Closed until %s: how many %s were spent is not known.", term.StampFrom(*p.DrainedUntil), p.Pool)
+				return fmt.Sprintf("Closed until %s: the number of %s spent is unknown.", term.StampFrom(*p.DrainedUntil), p.Pool)
 			}
 			if p.DrainedBy == "hand" {
 				return fmt.Sprintf("Closed by hand until %s: no %s may be spent.", term.StampFrom(*p.DrainedUntil), p.Pool)
@@ -39,14 +39,14 @@ func ForecastSentence(d QuotaDocument, next []NextDocument) string {
 	case f.State == budget.UsedUp && f.BackAt.IsZero():
 		return "Quota is used up until " + midnight + "."
 	case f.State == budget.UsedUp && f.Pacing != "":
-		return fmt.Sprintf("Quota is used up until %s; then at a slower pace: %s.", term.StampFrom(f.BackAt), f.Pacing)
+		return fmt.Sprintf("Quota is used up until %s; then a slower pace: %s.", term.StampFrom(f.BackAt), f.Pacing)
 	case f.State == budget.UsedUp:
 		return fmt.Sprintf("Quota is used up until %s.", term.StampFrom(f.BackAt))
 	case f.State == budget.RunsOut:
 		return fmt.Sprintf("The quota runs out at %s: %s.", f.RunsOutAt.UTC().Format("15:04Z"), d.without(next, midnight))
 	case f.Pacing != "" && !f.SureUntil.IsZero():
-		return fmt.Sprintf("The quota lasts until %s at a slower pace, or until the provider refuses, "+
-			"as it did once after %s: %s.", midnight, f.SureUntil.UTC().Format("15:04Z"), f.Pacing)
+		return fmt.Sprintf("The quota lasts until %s at a slower pace, or until the provider refuses "+
+			"(it did once after %s): %s.", midnight, f.SureUntil.UTC().Format("15:04Z"), f.Pacing)
 	case f.Pacing != "":
 		return fmt.Sprintf("The quota lasts until %s at a slower pace: %s.", midnight, f.Pacing)
 	}
@@ -75,7 +75,7 @@ func (d QuotaDocument) without(next []NextDocument, midnight string) string {
 func fitSentence(d QuotaDocument, midnight string) string {
 	scarce := d.scarce()
 	if scarce == nil {
-		return "The quota lasts until " + midnight + ": the schedule draws nothing that is counted."
+		return "The quota lasts until " + midnight + ": the schedule spends none of it."
 	}
 	return fmt.Sprintf("The quota lasts until %s: %s to spare.", midnight,
 		term.Amount(d.Forecast.Spare[scarce.Pool], scarce.Pool))

@@ -28,7 +28,7 @@ func (d PlanDocument) Print(w io.Writer) {
 	case d.ClaimedUntil != nil && d.Cancelled != nil:
 		d.line(w, "claimed", "by a run at work, which ends with the page in flight")
 	case d.ClaimedUntil != nil:
-		d.line(w, "claimed", "by a run at work; should it have died, free again at "+term.StampFrom(*d.ClaimedUntil))
+		d.line(w, "claimed", "by a run at work; if it died, free again at "+term.StampFrom(*d.ClaimedUntil))
 	}
 	if d.IDs > 0 {
 		d.line(w, "ids", d.idsText())

@@ -81,7 +81,7 @@ func (w WaitDocument) String() string {
 	case w.LastRunAt != nil:
 		text += "; " + w.idle()
 	default:
-		text += ", no run has come to it"
+		text += ", no run has reached it"
 	}
 	return text
 }
@@ -109,7 +109,7 @@ func NewSeriesDocuments(s standing.Standing, key string) (all []SeriesDocument) 
 		if _, late := s.Waiting[one.Series]; late {
 			d.WaitDocument, d.Reason = newWait(s.WaitOf(next)), next.Reason
 			if d.Reason == "" && d.ResumesAt == nil && ended.Reason != "" {
-				d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", ended.Series(), ended.Reason)
+				d.Reason = fmt.Sprintf("the last run got only to %s: %s", ended.Series(), ended.Reason)
 			}
 		}
 		all = append(all, d)
@@ -198,7 +198,7 @@ func aboutSlot(s ingest.Slot, now time.Time) (about []string) {
 // ClaimedBy says which run holds a claimed slot, and when another run may claim it.
 func ClaimedBy(s ingest.Slot, now time.Time) string {
 	if s.Lease.After(now) {
-		return fmt.Sprintf("by %s; should it have died, free again at %s", s.Owner, term.StampFrom(s.Lease))
+		return fmt.Sprintf("by %s; if it died, free again at %s", s.Owner, term.StampFrom(s.Lease))
 	}
 	return fmt.Sprintf("by %s, which has died: free since %s", s.Owner, term.Stamp(s.Lease))
 }

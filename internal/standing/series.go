@@ -19,7 +19,7 @@ const (
 	Due     SeriesState = "due"     // fresh, and its next slot waits for a run
 	Running SeriesState = "running" // fresh, and a run is fetching the next slot
 	Slowed  SeriesState = "paced"   // fresh at the pace that the quota pays for
-	Late    SeriesState = "late"    // not stale yet, but no run has come to its slot for OverdueAfter
+	Late    SeriesState = "late"    // not stale yet, but no run has reached its slot for OverdueAfter
 	Waiting SeriesState = "waiting" // for quota, however old it is
 	Stale   SeriesState = "stale"   // and not for lack of quota
 	Empty   SeriesState = "empty"   // its newest chart has no videos, whether or not it is stale
