@@ -16,7 +16,7 @@ const KindBackfill Kind = "backfill"
 // backfillPrefix begins the name of a backfill's job. Names of configured jobs have no slash.
 const backfillPrefix = "backfill/"
 
-// BackfillKind says how a backfill finds its videos.
+// BackfillKind says how a backfill finds its videos, and so how it is cut into pieces. For scheduled jobs see Kind.
 type BackfillKind string
 
 // The kinds of backfills.
@@ -27,7 +27,7 @@ const (
 	BackfillRefresh BackfillKind = "refresh" // stored videos that have become old: a piece is a call's worth of ids
 )
 
-// Order is the working order of a search's pieces.
+// Order is the working order of a search's pieces: if the quota runs out first, it decides which results are there.
 type Order string
 
 // The orders. Pieces of other backfills stay in their given order.
@@ -36,7 +36,7 @@ const (
 	Oldest Order = "oldest"
 )
 
-// Upkeep says whether a backfill's videos are refreshed.
+// Upkeep says whether a backfill's videos are refreshed, which costs quota again and again, or left to be deleted.
 type Upkeep string
 
 // The upkeeps. Without one a video is refreshed as long as it was seen lately.
@@ -45,7 +45,7 @@ const (
 	LetGo     Upkeep = "let-go"     // never, until something else finds it
 )
 
-// BackfillSpec is a person's request.
+// BackfillSpec is a person's request, before it is cut into pieces. Equal requests have one Backfill.Identity.
 type BackfillSpec struct {
 	Channels  []string      `json:"channels,omitempty"`     // uploads: ids or handles
 	Query     Query         `json:"query,omitzero"`         // search
@@ -143,7 +143,7 @@ func (b Backfill) Reversed() bool {
 // IsBackfillJob reports whether the job is a backfill, and returns its ID.
 func IsBackfillJob(job string) (id string, ok bool) { return strings.CutPrefix(job, backfillPrefix) }
 
-// Piece is a part of a backfill that is worked on, and resumed, as a unit.
+// Piece is a part of a backfill that is worked on, and resumed, as a unit. The slot with its key has its state.
 type Piece struct {
 	Key  string // unique within the backfill; at most about 100 bytes
 	Spec PieceSpec
@@ -174,7 +174,7 @@ type Listing struct {
 	Watch *Watch `json:"watch,omitempty"` // of a channel whose uploads are watched
 }
 
-// Watch is the note of one slot of a watched channel for the next one.
+// Watch is the note of one slot of a watched channel for the next one, which reads the list up to known videos.
 type Watch struct {
 	Uploads string    `json:"uploads,omitempty"` // the name of its list of videos; "": the channel was never found
 	AskedAt time.Time `json:"asked_at,omitzero"` // when the channel was last asked for by its handle or id
@@ -185,7 +185,7 @@ type Watch struct {
 	Gone   time.Time `json:"gone,omitzero"`   // since when the upstream has no such channel; zero: it has it
 }
 
-// Lack describes a part of a backfill that ended incomplete.
+// Lack describes a part of a backfill that ended incomplete: the upstream gave less than it has. See PieceFailure.
 type Lack struct {
 	Piece    string
 	Stored   int
@@ -201,7 +201,7 @@ func (l Lack) String() string {
 	return fmt.Sprintf("%d, and there is more: %s", l.Stored, l.Reason)
 }
 
-// PieceFailure is a piece that failed, or an id of a piece that could not be looked up.
+// PieceFailure is a piece that failed, or an id that could not be looked up. A retry takes it up, but no Lack.
 type PieceFailure struct {
 	Piece  string `json:"piece"`        // its key
 	ID     string `json:"id,omitempty"` // "": the piece itself

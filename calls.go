@@ -8,7 +8,7 @@ var CallBuckets = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 // CallStats says how the calls sent to an upstream were answered, by method, including retries.
 type CallStats map[string]MethodStats
 
-// MethodStats says how the calls of one method were answered.
+// MethodStats says how the calls of one method were answered, and how long they took.
 type MethodStats struct {
 	Verdicts map[string]int64 `json:"verdicts"` // "ok" or a fetch.CallVerdict
 	Seconds  float64          `json:"seconds"`  // in total
@@ -69,7 +69,7 @@ func (s CallStats) Merge(other CallStats) {
 	}
 }
 
-// Contact says whether an upstream answers, judging by all calls to it.
+// Contact says whether an upstream answers, judging by the calls of all processes that share the store.
 type Contact struct {
 	// of the newest call that was answered, even if only with a refusal
 	AnsweredAt time.Time `json:"answered_at,omitzero"`

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// EventName is the type of an event.
+// EventName is the type of an event. A hook receives the types that it lists.
 type EventName string
 
 // The events.
@@ -56,7 +56,7 @@ type ChartChange struct {
 	Rose      []Place    `json:"rose"` // by RoseBy places or more
 }
 
-// Place is a video's place in a chart, and in the one before.
+// Place is a video's place in a chart and in the one before, for a ChartChange. Stored charts have Placements.
 type Place struct {
 	VideoID string `json:"video_id"`
 	Title   string `json:"title"`
@@ -65,7 +65,7 @@ type Place struct {
 	Was     int    `json:"was,omitempty"`  // 0: it entered
 }
 
-// Upload is a new video of a watched channel.
+// Upload is the data of UploadNew: a new video of a watched channel.
 type Upload struct {
 	Job         string    `json:"job"`
 	ChannelID   string    `json:"channel_id"`
@@ -75,7 +75,7 @@ type Upload struct {
 	PublishedAt time.Time `json:"published_at"`
 }
 
-// EndedBackfill is how a backfill has ended.
+// EndedBackfill is the data of BackfillEnded: how the backfill has ended, and the amounts that it spent.
 type EndedBackfill struct {
 	ID        string           `json:"id"`
 	Kind      BackfillKind     `json:"kind"`
@@ -92,7 +92,7 @@ type Situation struct {
 	Data, After any       // of the two events
 }
 
-// HookState is the progress of the deliveries to a hook.
+// HookState is the progress of the deliveries to a hook, for all processes: the one with the lease sends to it.
 type HookState struct {
 	On      []EventName `json:"on"`
 	Cursor  int64       `json:"cursor"` // the newest event that it received

@@ -41,7 +41,7 @@ func (s Slot) Shortness() string {
 	return fmt.Sprintf("shrunk: the upstream gave %d of about %d videos", s.Videos, s.Usual)
 }
 
-// Asked is the question of a look-up: the videos that it is about, and others that are known to be there.
+// Asked is the question of a look-up: its videos, and others known to be there, which show if the answer is whole.
 type Asked struct {
 	IDs       []string
 	Witnesses []string

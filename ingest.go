@@ -86,7 +86,7 @@ func (o Malformed) String() string {
 	return strings.TrimSuffix(said, "; ")
 }
 
-// Query describes a search by an upstream.
+// Query describes a search by an upstream, which costs quota. A search of the stored videos is a store.SearchQuery.
 type Query struct {
 	Text        string
 	Region      Region    // where the videos may be watched; "" is anywhere
@@ -118,14 +118,14 @@ type Channel struct {
 // Category is one of the upstream's categories, with its name in a region.
 type Category struct{ ID, Name string }
 
-// Counts is the part of a video that changes from hour to hour.
+// Counts is the part of a video that changes from hour to hour. A fetch.Counter fetches it alone.
 type Counts struct {
 	ID                     string
 	Views, Likes, Comments *int64    // nil if the upstream withholds them
 	Malformed              Malformed // of the whole answer; only in its first element
 }
 
-// Placement is one video's place in one region's chart at one slot.
+// Placement is one video's place in one region's chart at one slot, with the whole video. For events see Place.
 type Placement struct {
 	Rank  int // from 1, counted over the pages of the pass
 	Video Video
@@ -201,7 +201,7 @@ type Slot struct {
 // Series returns the series that the slot belongs to.
 func (k SlotKey) Series() Series { return Series{k.Job, k.Key} }
 
-// Latest holds the newest slots of each series of the schedule.
+// Latest holds the newest slots of each series of the schedule: one read answers how fresh all of it is.
 type Latest struct {
 	Done  map[Series]Slot // done
 	Ended map[Series]Slot // ended with any outcome
@@ -358,7 +358,7 @@ type CopiedTable struct {
 	Hash  string `json:"hash"` // of the rows; the same in every database and any order
 }
 
-// Backup is a complete copy of a store as of one moment.
+// Backup is a complete copy of a store as of one moment, with its numbers of rows.
 type Backup struct {
 	Path       string `json:"file"`
 	Bytes      int64  `json:"bytes"`

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Kind is the task of a job.
+// Kind is the task of a job. Each has a pass of its own in package fetch.
 type Kind string
 
 // The kinds of jobs that a config may name. Slots have one more: KindBackfill.
@@ -34,7 +34,7 @@ type Job struct {
 	Charted  time.Duration // of videos: also every video charted within that time; 0: none
 }
 
-// Series is all slots of one key of one job: a region's chart, hour after hour.
+// Series is all slots of one key of one job: a region's chart, hour after hour. Each has its own freshness and pace.
 type Series struct{ Job, Key string }
 
 // String names the series for a person: "chart DE", or "refresh" where there is no key.

@@ -82,7 +82,7 @@ func (c Calls) Methods() []string {
 	return slices.DeleteFunc([]string{c.Channel, c.Page, c.Lookup}, func(method string) bool { return method == "" })
 }
 
-// MethodCount is a number of calls of a method.
+// MethodCount is a number of calls of a method. Times the method's cost, it is the price of a part of the work.
 type MethodCount struct {
 	Method string
 	Calls  int

@@ -120,7 +120,7 @@ type Sink interface {
 	Sweep(ctx context.Context, now time.Time) (placements, videos int, err error)
 }
 
-// Library is the part of the store that a pass reads.
+// Library is the part of the store that a pass reads. Sink is the part that it writes.
 type Library interface {
 	// VideosToRefresh returns up to n ids of videos that were last fetched more than ingest.RefreshAfter before now, or
 	// will have been that much later (early), oldest first: those then seen within ingest.KeepFor, unless a backfill lets
@@ -164,7 +164,7 @@ type Quota interface {
 	Explain(ctx context.Context, d quota.Decision) string
 }
 
-// Settler is the part of the quota that Settle needs.
+// Settler is the part of the quota that Settle needs. The gateway settles its calls with it, without a pass.
 type Settler interface {
 	Refund(ctx context.Context, d quota.Decision) error
 	// Drain closes a pool that the provider says is spent; "" closes every pool of the take.
@@ -173,7 +173,7 @@ type Settler interface {
 	Answered(ctx context.Context, d quota.Decision) error
 }
 
-// Notes keeps knowledge about the upstream, for all processes that share the store.
+// Notes keeps knowledge about the upstream for all processes that share the store, such as how long it is silent.
 type Notes interface {
 	Note(ctx context.Context, name string) (string, error) // "" if there is none
 	SetNote(ctx context.Context, name, text string) error

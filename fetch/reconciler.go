@@ -76,7 +76,7 @@ const DefaultLease = 3 * time.Minute
 
 func (r *Reconciler) lease() time.Duration { return cmp.Or(r.Lease, DefaultLease) }
 
-// RunOptions narrow a run.
+// RunOptions narrow a run. The zero value does all work that is due.
 type RunOptions struct {
 	Series []ingest.Series // only these; nil: all
 	Pages  int             // instead of the job's; 0: the job's

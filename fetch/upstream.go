@@ -78,7 +78,7 @@ const (
 // VerdictSuspect is counted for a call that was answered with too little to be believed (ingest.Asked). It is no Error.
 const VerdictSuspect = "suspect"
 
-// Error is a call that failed, with its meaning for the pass.
+// Error is a call that failed, with its meaning for the pass and for the quota: Settle acts on its Verdict.
 type Error struct {
 	Verdict CallVerdict
 	Method  string

@@ -20,7 +20,7 @@ type EmergencyAccount interface {
 	Left(ctx context.Context, account string, at time.Time, budgets []EmergencyBudget) ([]int64, error)
 }
 
-// LastUsage is the amount that a pool had used when its ledger last answered.
+// LastUsage is the amount that a pool had used when its ledger last answered. Emergencies must fit above it.
 type LastUsage struct {
 	Pool  string
 	At    time.Time

@@ -40,7 +40,7 @@ type Tariff struct {
 	clients map[string][]Pool // see LimitClients
 }
 
-// Cost is the price of one call of a method: an amount per pool. A pool that it does not name is not charged.
+// Cost is an amount per pool, such as the price of one call. A pool that it does not name is not charged.
 type Cost map[string]int64
 
 // Failure is the budget while the ledger cannot answer: cheap calls of the schedule go on within it, all others fail

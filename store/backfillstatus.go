@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// BackfillStatus is a backfill's progress.
+// BackfillStatus is a backfill with its progress, summed over its pieces.
 type BackfillStatus struct {
 	ingest.Backfill
 	Pieces    map[ingest.State]int // number of pieces by state; see count

@@ -182,7 +182,7 @@ func BackupName(dir string, at time.Time) string {
 	return filepath.Join(dir, "ingest-"+at.UTC().Format(backupTime)+".db")
 }
 
-// CopyFile is a copy of a store that was found in a directory.
+// CopyFile is a copy of a store that was found in a directory: old ones must be deleted like the store's rows.
 type CopyFile struct {
 	Path  string
 	At    time.Time // from its name if Named, else its modification time

@@ -45,7 +45,7 @@ type Chart struct {
 	Categories map[string]string
 }
 
-// ChartQuery selects a chart. A zero field excludes nothing.
+// ChartQuery selects one chart. A zero field excludes nothing. For a video in all charts see HistoryQuery.
 type ChartQuery struct {
 	Region ingest.Region
 	Job    string // "": the job named chart, else the first that ever charted the region
@@ -274,7 +274,7 @@ func (s *Store) TopTitles(ctx context.Context, regions []string) (tops map[strin
 	return tops, err
 }
 
-// Place is a rank in a region's chart.
+// Place is a rank in a region's chart, of a video that is also in another one.
 type Place struct {
 	Region ingest.Region
 	Rank   int

@@ -18,7 +18,7 @@ type CopyOptions struct {
 	Progress func(table string, done, total int)
 }
 
-// Copied is the result of a copy.
+// Copied is the result of a copy: the proof that nothing is missing.
 type Copied struct {
 	Tables  []ingest.CopiedTable
 	At      time.Time // the moment of the copy

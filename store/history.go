@@ -82,7 +82,7 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	return h, err
 }
 
-// Change is a video's move between two charts.
+// Change says whether a video entered, left, rose, fell or stayed between two charts.
 type Change string
 
 // The changes. One vocabulary in JSON, CSV and on the screen.
@@ -94,7 +94,7 @@ const (
 	Gone   Change = "gone" // it is not in the newer chart
 )
 
-// Move is a video's change between two charts.
+// Move is a video's Change between two charts, with its ranks and gained views.
 type Move struct {
 	// Placement is from the newer chart, or from the older one if the video is gone.
 	ingest.Placement

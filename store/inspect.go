@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// Summary sums up a store's file.
+// Summary sums up a store's file, for ingest doctor. For its slots see SlotSummary.
 type Summary struct {
 	Version  int       // of its schema
 	Upstream string    // "" if nothing was written yet

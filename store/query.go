@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Order is the order of a result.
+// Order is the order of a search's hits.
 type Order string
 
 // The orders. Each applies to all matches; ties go by popularity: see keys.
@@ -27,7 +27,7 @@ const (
 // DefaultLimit is the limit of a query that names none.
 const DefaultLimit = 20
 
-// SearchQuery is a search: words and filters. A zero field excludes nothing.
+// SearchQuery is a search of the stored videos, at no quota: words and filters. A zero field excludes nothing.
 type SearchQuery struct {
 	Text     string        // see text.Parse: words, "phrases", prefix*, -not, channel:, tag:
 	Region   ingest.Region // only videos in this region's stored charts

@@ -30,7 +30,7 @@ type Result struct {
 	Hint string
 }
 
-// Hit is a video that was found.
+// Hit is a video of a Result, with its score and the matching parts of its title.
 type Hit struct {
 	Video     ingest.Video
 	Regions   []ingest.Region // with the video in a stored chart, in alphabetical order

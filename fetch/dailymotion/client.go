@@ -73,7 +73,7 @@ type Config struct {
 	Descriptions bool // ask for the videos' descriptions too
 }
 
-// Client is Dailymotion. It may be used concurrently.
+// Client is Dailymotion as a fetch.Upstream, which needs no key. It may be used concurrently.
 type Client struct {
 	*wire.Client
 	fields string // of a video

@@ -33,7 +33,7 @@ var (
 	errNoPlace     = errors.New("a request without a place for its answer: use Ask or Get")
 )
 
-// Headers are sent with every request.
+// Headers are sent with every request. Only the Key is a secret: it is removed from answers.
 type Headers struct {
 	Agent   string        // User-Agent
 	KeyName string        // the header for Key

@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// Client asks one upstream.
+// Client asks one upstream. An adapter embeds it, and adds its own calls and the meaning of refusals.
 type Client struct {
 	*Transport // its Host, Close and Date are the client's
 	Cleaner
@@ -37,7 +37,7 @@ func NewClient(name string, base *url.URL, headers Headers, timeout time.Duratio
 		timeout: cmp.Or(timeout, defaultTimeout)}
 }
 
-// Question describes a call.
+// Question describes a call and sends it. NewCall makes a fetch.Call of it.
 type Question struct {
 	Method string // as costs.yaml names it
 	Region ingest.Region

@@ -60,7 +60,7 @@ type Config struct {
 	Descriptions bool // ask for the videos' descriptions too
 }
 
-// Client is YouTube. It may be used concurrently.
+// Client is YouTube's Data API as a fetch.Upstream. It may be used concurrently.
 type Client struct {
 	*wire.Client
 	service *youtubev3.Service

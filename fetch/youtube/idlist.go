@@ -21,7 +21,7 @@ const (
 	maxRecord = 1000      // lines of one row of a table
 )
 
-// IDList holds ids in the order of their first appearance.
+// IDList holds the ids that ReadIDs found in a person's list or table, in the order of their first appearance.
 type IDList struct {
 	IDs      []VideoID
 	Repeated int    // repeats

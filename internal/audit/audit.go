@@ -26,7 +26,7 @@ type Ledger interface {
 	Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error)
 }
 
-// Account is one account of a ledger, as far back as its windows count.
+// Account is one account of a ledger, to be compared with a store's slots as far back as its windows count.
 type Account struct {
 	Ledger Ledger // by the names that the tariff's pools have now; nil: it is gone, and has counted nothing
 	Tariff *quota.Tariff
@@ -34,7 +34,7 @@ type Account struct {
 	Now    time.Time
 }
 
-// Shortfall is the part of one slot's spending that the ledger has not counted.
+// Shortfall is the part of one slot's spending that the ledger has not counted. Account.Post posts it.
 type Shortfall struct {
 	Slot  ingest.Slot
 	Units int64      // at most Slot.Units, and counted like them

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// CallCosts are the costs of a backfill's calls.
+// CallCosts are the costs of a backfill's calls. Estimate makes a price of them and of a Size.
 type CallCosts struct {
 	kind                  ingest.BackfillKind
 	channel, page, lookup quota.Cost // empty if it makes no such call
@@ -37,7 +37,7 @@ func BackfillCalls(kind ingest.BackfillKind, up fetch.Upstream, t *quota.Tariff)
 	return c, nil
 }
 
-// Size is how much there is to fetch, as far as it is known.
+// Size is how much there is to fetch, as far as it is known. Estimate assumes the rest.
 type Size struct {
 	Pieces       int            // still to do
 	Channels     []int          // how many videos each channel has after its look-up, or NoChannel

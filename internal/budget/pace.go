@@ -17,7 +17,7 @@ import (
 // show more arrivals and departures than one whole chart.
 const rareChart = 12 * time.Hour
 
-// PacedSchedule is the schedule at its present pace, and says how that slows it.
+// PacedSchedule is a PricedSchedule slowed down to the rest of the quota, and says how much it is slowed.
 type PacedSchedule struct {
 	Schedule  regions.Schedule
 	Jobs      []JobPace    // the slowed jobs; none: the schedule is as configured

@@ -16,7 +16,7 @@ import (
 // pastSlots is how many of a job's newest done slots are averaged to find a slot's cost: a day of the default schedule.
 const pastSlots = 8 * 48
 
-// Slots finds the slots of a job.
+// Slots finds the slots of a job. A store has them; where none is open, NoSlots has none.
 type Slots interface {
 	// NewestDone returns the job's n newest done slots.
 	NewestDone(ctx context.Context, job string, n int) ([]ingest.Slot, error)

@@ -37,7 +37,7 @@ type Price struct {
 	Total quota.Cost
 }
 
-// JobPrice is the price of one job's slots.
+// JobPrice is the price of one job's slots over a span of time. Price adds them up.
 type JobPrice struct {
 	Job   ingest.Job
 	Slots int

@@ -68,7 +68,7 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	return err
 }
 
-// Expected is a report for planning charts.
+// Expected is a ledger's report for planning charts: all spends that are expected besides count as used.
 type Expected struct {
 	quota.Report            // as if all else that is expected were used already
 	Others       string     // the others' expected takes, in words; "": little

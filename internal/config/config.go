@@ -338,7 +338,7 @@ func (c *Config) chooseUpstream(named string, upstreams map[string]JobLimits) er
 	return nil
 }
 
-// Flags are the global flags.
+// Flags are the global flags as a person gave them. Config merges them with all other sources.
 type Flags struct {
 	Config, Data, Costs, CostTable, Ledger, Store, UpstreamURL, KeyFile string
 	Set                                                                 func(name string) bool // whether it was given

@@ -92,7 +92,7 @@ type Online struct {
 	Quota      func(ctx context.Context) (q *quota.Governor, closeQuota func(), err error)
 }
 
-// Upstream is the API that is called.
+// Upstream is the API that is called, and a second opinion on this machine's clock.
 type Upstream interface {
 	fetch.Upstream
 	dated
@@ -113,7 +113,7 @@ func (d *Doctor) ledgerFile() string { return filepath.Join(d.Config.Data, d.Led
 
 func (d *Doctor) now() time.Time { return d.Clock.Now() }
 
-// Status is how a check ended.
+// Status is how a check ended. Only Fail has an exit code.
 type Status string
 
 // The statuses.
@@ -131,7 +131,7 @@ const (
 	BadConfig   = standing.ExitConfig
 )
 
-// Finding is the result of a check.
+// Finding is the result of a check: the facts, and the next step of the person who reads it.
 type Finding struct {
 	Check  string `json:"check"`
 	Status Status `json:"status"` // "" if there was nothing to look at

@@ -23,7 +23,7 @@ import (
 // ErrDerived is returned for figures that derived_metrics: off hides.
 var ErrDerived = errors.New("derived_metrics: off in the config hides rank changes and gained views")
 
-// Reader reads documents.
+// Reader reads report's documents from a store. Commands, API and pages share it, and so agree with each other.
 type Reader struct {
 	Store  *store.Store
 	Jobs   []ingest.Job

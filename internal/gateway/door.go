@@ -27,7 +27,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	unavailable(quota.ErrUnavailable).write(w)
 }
 
-// Room is an open gateway and its parts.
+// Room is an open gateway and its parts. Door.Keep opens another one when its ledger has moved.
 type Room struct {
 	*Gateway
 

@@ -29,7 +29,7 @@ type Store interface {
 	NoteSituations(ctx context.Context, domain string, at time.Time, now []ingest.Situation) error
 }
 
-// Sender sends the events to the hooks.
+// Sender sends each hook its events in order. No other process that shares the store sends to the hook meanwhile.
 type Sender struct {
 	Hooks   []Hook
 	Store   Store

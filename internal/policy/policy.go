@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/terms"
 )
 
-// Facts are the known facts of an installation.
+// Facts are the facts of an installation that Judge needs. Judge looks nothing up itself.
 type Facts struct {
 	Account     string
 	Others      []string  // other accounts that the same data directory spends of the same pools

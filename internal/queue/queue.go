@@ -75,7 +75,7 @@ type Options struct {
 	Log     *slog.Logger  // River's errors
 }
 
-// Queue is one process's part in the queue.
+// Queue is one process's part in the queue that wakes the workers of many machines. The table of slots decides.
 type Queue struct {
 	Options
 

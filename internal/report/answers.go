@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// TakeDocument is one decision of the ledger.
+// TakeDocument is one decision of the ledger, as ingest quota take prints it.
 type TakeDocument struct {
 	Allowed      bool             `json:"allowed"`
 	Method       string           `json:"method"`
@@ -41,7 +41,7 @@ func NewTakeDocument(d quota.Decision, cost quota.Cost) TakeDocument {
 	return doc
 }
 
-// BackupDocument describes a backup that was made.
+// BackupDocument describes a backup that was made, as ingest backup prints it.
 type BackupDocument struct{ ingest.Backup }
 
 // Print prints it in one line.
@@ -51,7 +51,7 @@ func (d BackupDocument) Print(w io.Writer) {
 	term.Paragraph(w, text)
 }
 
-// ExpiredDocument lists the backups that were too old, deleted or not.
+// ExpiredDocument lists the backups that were too old, deleted or not, as ingest backup --expire prints it.
 type ExpiredDocument struct {
 	Deleted []string `json:"deleted"`
 	Days    int      `json:"days"` // their greatest age
@@ -91,7 +91,7 @@ func (c Copied) Print(w io.Writer) {
 	term.Paragraph(w, text)
 }
 
-// VersionDocument identifies the program.
+// VersionDocument identifies the program, as ingest version prints it.
 type VersionDocument struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`

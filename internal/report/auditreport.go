@@ -35,7 +35,7 @@ type AuditReport struct {
 	Unknown   []string         `json:"unknown"`
 }
 
-// AuditPool is how much of a pool was used.
+// AuditPool is how much of a pool was used: the figures that the form asks for.
 type AuditPool struct {
 	Pool    string `json:"pool"`
 	Limit   int64  `json:"limit"`
@@ -51,7 +51,7 @@ type AuditDay struct {
 	Used map[string]int64 `json:"used"`
 }
 
-// AuditUse is the use of one job.
+// AuditUse is the use of one job: the form asks what the quota is used for.
 type AuditUse struct {
 	Job     string           `json:"job"`
 	Kind    ingest.Kind      `json:"kind"`
@@ -59,7 +59,7 @@ type AuditUse struct {
 	Used    map[string]int64 `json:"used"`
 }
 
-// AuditLacked lists charts that were not fetched.
+// AuditLacked counts the charts that were not fetched, and why: the reason to ask for more quota.
 type AuditLacked struct {
 	Stopped int `json:"stopped"` // slots that the quota refused
 	Missed  int `json:"missed"`  // ticks that passed without a run, or while there was no quota

@@ -28,7 +28,7 @@ type VideoDocument struct {
 	URL         string     `json:"url"`           // the video's page at the provider
 }
 
-// SearchDocument is a page of a search.
+// SearchDocument is a page of a search, as ingest search prints it. Next asks for the page after it.
 type SearchDocument struct {
 	Query       string          `json:"query"`
 	Interpreted string          `json:"looked_for"` // the query as it was understood
@@ -63,14 +63,14 @@ type CountsDocument struct {
 	Lengths    []CountDocument `json:"length"`
 }
 
-// CountDocument is how many videos match with a filter's value.
+// CountDocument is how many hits a search would keep with one more filter.
 type CountDocument struct {
 	Value  string `json:"value"`
 	Name   string `json:"name,omitempty"`
 	Videos int    `json:"videos"`
 }
 
-// ChartDocument is a region's chart as it was fetched.
+// ChartDocument is a region's chart as it was fetched, without its items. MovesDocument adds them.
 type ChartDocument struct {
 	Region    ingest.Region `json:"region"`
 	Job       string        `json:"job"`
@@ -89,7 +89,7 @@ type ChartDocument struct {
 	Items []ChartItem `json:"items"`
 }
 
-// ChartItem is a place in a chart.
+// ChartItem is a place in a chart: a video, its rank and, on request, its other places.
 type ChartItem struct {
 	Rank int `json:"rank"`
 	VideoDocument
@@ -105,7 +105,7 @@ type CourseDocument struct {
 	Ranks []int `json:"ranks_24h,omitempty"`
 }
 
-// PlaceDocument is a rank in a region's chart.
+// PlaceDocument is a video's rank in another region's chart.
 type PlaceDocument struct {
 	Region ingest.Region `json:"region"`
 	Rank   int           `json:"rank"`
@@ -145,7 +145,7 @@ func (d *MovesDocument) Each(f func(*ChartItem)) {
 // Compared reports whether the chart was compared with another; the embedded document is complete otherwise.
 func (d MovesDocument) Compared() bool { return !d.ComparedTo.IsZero() }
 
-// MoveItem is a video that is in one of two charts.
+// MoveItem is a video that is in one of two charts, or in both, and how it moved.
 type MoveItem struct {
 	ChartItem
 
@@ -171,7 +171,7 @@ func NewMovesDocument(newer ChartDocument, comparedTo time.Time, moves []MoveIte
 	return doc
 }
 
-// HistoryDocument is a video's path through the charts.
+// HistoryDocument is a video's path through the charts, as ingest history prints it.
 type HistoryDocument struct {
 	VideoDocument
 

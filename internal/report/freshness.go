@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Freshness is the age of everything that the schedule fetches.
+// Freshness is the age of everything that the schedule fetches, as /freshness answers it.
 type Freshness struct {
 	At         time.Time   `json:"at"`
 	StaleAfter int         `json:"stale_after"` // intervals
@@ -22,7 +22,7 @@ type Freshness struct {
 	Idle []ingest.IdleMachine `json:"idle_machines,omitempty"`
 }
 
-// SeriesAge is one region of one job.
+// SeriesAge is the age of one region of one job, and the state that monitoring looks at.
 type SeriesAge struct {
 	Job       string       `json:"job"`
 	Region    string       `json:"region,omitempty"` // "" for a job without regions

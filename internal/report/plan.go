@@ -54,7 +54,7 @@ type PlanDocument struct {
 	Rejected []RejectedLine `json:"rejected,omitempty"` // the first rejected lines
 }
 
-// PlanLine is a backfill in the list of all backfills.
+// PlanLine is a backfill in the list of all backfills. PlanDocument has all that is known about one.
 type PlanLine struct {
 	ID       string              `json:"id"`
 	Kind     ingest.BackfillKind `json:"kind"`
@@ -69,7 +69,7 @@ type PlanLine struct {
 	Vanished int                 `json:"vanished"`
 }
 
-// BackfillDocument is a backfill's progress.
+// BackfillDocument is a backfill's progress on the status page. PlanLine is the same for a list.
 type BackfillDocument struct {
 	ID      string           `json:"id"`
 	What    string           `json:"what"`

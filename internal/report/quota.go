@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// QuotaDocument is the rest of an account's quota, who spent it, and the schedule's need.
+// QuotaDocument is the rest of an account's quota, who spent it, and the schedule's need, as ingest quota prints it.
 type QuotaDocument struct {
 	At       time.Time `json:"at"`
 	Account  string    `json:"account"`
@@ -65,7 +65,7 @@ type PoolDocument struct {
 	span string // of the total to post where use is not known
 }
 
-// WindowDocument is the use of one window of a pool.
+// WindowDocument is the use of one window of a pool, and when the pool has more room in it.
 type WindowDocument struct {
 	Window string `json:"window"`
 	Zone   string `json:"zone,omitempty"` // of a day

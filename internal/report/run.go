@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Run is a run of the schedule: how it has ended, and its slots.
+// Run is a run of the schedule: how it has ended, and its slots. Document makes its JSON.
 type Run struct {
 	standing.Ending
 

@@ -106,7 +106,7 @@ func (d SlotDocument) Spent() string {
 	return term.Amounts(d.Charges)
 }
 
-// NextDocument is a future slot.
+// NextDocument is a future slot, its price, and whether the quota will pay for it.
 type NextDocument struct {
 	Job    string           `json:"job"`
 	Region string           `json:"region,omitempty"`

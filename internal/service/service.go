@@ -35,7 +35,7 @@ import (
 // seconds that a stop may take.
 const closeWithin = 400 * time.Millisecond
 
-// Options configure a service.
+// Options configure a service before its store is open. For its parts once it is open see Runtime.
 type Options struct {
 	Schedule   regions.Schedule
 	Version    string // of the program
@@ -75,7 +75,7 @@ type Options struct {
 	OnSlot   func(ingest.SlotResult) error // prints a slot that has ended; nil: none is printed
 }
 
-// Runtime holds the opened store, ledger and upstream of a service.
+// Runtime holds the opened store, ledger and upstream of a service. Options opens one, again after a move.
 type Runtime struct {
 	Reconciler func() *fetch.Reconciler // a new one for each use
 	// Reserve returns the amounts that a backfill's calls leave for the schedule.
@@ -116,7 +116,7 @@ type Ledger interface {
 	Report(context.Context) (quota.Report, error)
 }
 
-// Service is ingest serve.
+// Service is all that ingest serve does until its context ends: the schedule, the pages, the API and backfills.
 type Service struct {
 	Options
 

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/budget"
 )
 
-// SeriesState is how fresh a series is.
+// SeriesState is how fresh a series is, or why it cannot be. Pages, readiness and alerts are made from it.
 type SeriesState string
 
 // The states of a series.

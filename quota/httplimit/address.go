@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Forwarding is a header that proxies use to name the client.
+// Forwarding is a header that proxies use to name the client. Only Config.Proxies are believed.
 type Forwarding string
 
 // The supported headers. A proxy must append to the chosen one.

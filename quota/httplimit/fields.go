@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Fields selects header fields that say how much is left.
+// Fields selects header fields that say how much is left: clients differ in the form that they read.
 type Fields string
 
 // The choices. Every refusal also has Retry-After. With several windows, the last two show the window with the least
@@ -129,7 +129,7 @@ const (
 	reducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
 )
 
-// Problem is a problem document of RFC 9457.
+// Problem is a problem document of RFC 9457, the body of a refusal.
 type Problem struct {
 	Type     string   `json:"type"` // a URI; "" is about:blank
 	Title    string   `json:"title"`

@@ -102,7 +102,7 @@ type Route struct {
 	Limits  []Limit
 }
 
-// Limiter is a checked Config. Safe for concurrent use.
+// Limiter is a checked Config: Handler puts it before a handler. Safe for concurrent use.
 type Limiter struct {
 	Config
 
@@ -133,7 +133,7 @@ type full struct {
 	by    []*window
 }
 
-// Stats counts requests since the start.
+// Stats counts requests since the start, by their fate.
 type Stats struct {
 	Allowed      int64 // by the ledger
 	Refused      int64 // 429

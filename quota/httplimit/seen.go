@@ -87,7 +87,7 @@ func (l *Limiter) denied(ctx context.Context, r request, p part, d quota.Decisio
 		slog.Bool("observed", observed), slog.Int64("refused", n), slog.Int64("left_out", leftOut))
 }
 
-// ClientNames is how limited clients are named.
+// ClientNames is how limited clients are named in logs: Hashed keeps addresses of people out of them.
 type ClientNames string
 
 // The choices.

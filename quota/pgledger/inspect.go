@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// Facts are a server's settings.
+// Facts are a server's settings, as far as a ledger's safety depends on them. ingest doctor judges them.
 type Facts struct {
 	Version int    // 150020 is 15.20
 	Name    string // "15.20 (Debian 15.20-0+deb12u1)"

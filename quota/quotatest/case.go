@@ -6,7 +6,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Backend is one kind of ledger.
+// Backend makes stores of one kind of ledger, for Run. For several hosts on one remote see SharedBackend.
 type Backend struct {
 	Name string
 	// Open returns a fresh and empty store, whose ledger's clock is the given one. It is closed by
@@ -49,7 +49,7 @@ type Store struct {
 	OwnClock bool
 }
 
-// Part is a part of an account.
+// Part is a part of an account, for Store.EvictPart: a server that runs out of memory loses one alone.
 type Part string
 
 // The parts that an account of several hosts has.
@@ -59,19 +59,19 @@ const (
 	PartWriters Part = "writers" // each writer's last operation
 )
 
-// File is a file that is all of a store.
+// File is a file that is all of a store, so that a test can damage it or put an older copy back.
 type File struct {
 	Path string
 	Open func() (quota.Ledger, error) // as another process does
 }
 
-// Footprint is how much a store keeps.
+// Footprint is how much a store keeps, to show that old entries go.
 type Footprint struct {
 	Accounts int
 	Entries  int // of all accounts and pools
 }
 
-// Capability is one of the things that a Store may be able to do.
+// Capability is one of the things that a Store may be able to do. A Case that needs a missing one is skipped.
 type Capability string
 
 // The capabilities, by the names of their fields in Store.
@@ -109,7 +109,7 @@ func (s Store) can(c Capability) bool {
 	}
 }
 
-// Case is one promise.
+// Case is one promise of a quota.Ledger. Run checks all of them on a Backend.
 type Case struct {
 	ID    string     // "A1"
 	Name  string     // "admission leaves 9..0"

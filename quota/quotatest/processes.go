@@ -135,7 +135,7 @@ func Processes(t testing.TB, n int, load Load) []Work {
 	return out
 }
 
-// Process is one worker process.
+// Process is one worker process, which Start started. A test can kill it in the middle of its Load.
 type Process struct {
 	t   testing.TB
 	cmd *exec.Cmd

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Restored is the outcome for a remote after an earlier copy came back.
+// Restored is the outcome for a remote after an earlier copy came back: Counted must not be below Sent.
 type Restored struct {
 	Copy    string // the loss
 	Since   string // who had spent after the copy was made

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// SharedBackend makes the parts of a sharedledger.Ledger.
+// SharedBackend makes the parts of a sharedledger.Ledger, for RunShared. For a ledger alone see Backend.
 type SharedBackend struct {
 	// Remote is a fresh server whose clock is the given one. open connects to it, once for each process; empty
 	// makes it forget everything, but for its scripts. t.Cleanup closes the opened parts.

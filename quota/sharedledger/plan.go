@@ -14,7 +14,7 @@ import (
 // the writers and marks that a batch concerns, plans, reads each pool's log from PoolPlan.From on, and writes the
 // result of Apply. Times are in microseconds since 1970, as in every log.
 
-// RemoteFacts are the facts about a remote that a plan needs.
+// RemoteFacts are the facts about a remote that a plan needs. The adapter reads them and applies the Plan.
 type RemoteFacts struct {
 	Now     int64                  // its clock, or its newest entry if that is later
 	Horizon int64                  // the longest so far, including this batch's

@@ -69,7 +69,7 @@ type Resumer interface {
 	Resume(ctx context.Context, account string, g Generation) error
 }
 
-// Operation names one TakeOnce.
+// Operation names one TakeOnce, so that asking again charges nothing twice.
 type Operation struct {
 	Generation Generation // that the writer knows
 	Writer     string     // 1..32 letters and digits

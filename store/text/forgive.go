@@ -17,7 +17,7 @@ const (
 // usual is the least number of documents of a correctly spelled word.
 const usual = 20
 
-// Vocabulary looks up words in an index.
+// Vocabulary looks up words in an index, to forgive typos. Each store has its own, as package text knows no SQL.
 type Vocabulary struct {
 	// Like calls word for each word that begins with prefix, with its number of documents.
 	Like func(prefix string, word func(text string, documents int)) error

@@ -30,7 +30,7 @@ const (
 	atAnEnd      = 0.5  // the title begins or ends with them
 )
 
-// Document holds the fields of a video that decide its score, with tokens of Normalize.
+// Document holds the fields of a video that decide its score, cut once into tokens of Normalize.
 type Document struct {
 	Title, lower string
 	TitleTokens  []string

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// Account is the state of one account. It does not lock. The zero value is empty.
+// Account is one account in memory: its pools, their logs, their drains. It does not lock. The zero value is empty.
 type Account[M comparable] struct {
 	Horizon time.Duration // the longest requested
 	Used    time.Time     // when it was last charged, posted to, drained or peeked at

@@ -44,7 +44,7 @@ func Sprintf(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// WaitingError is a quota.ErrUnavailable that ends by itself at the latest at a time.
+// WaitingError is a quota.ErrUnavailable that ends by itself: at Until, if not before.
 type WaitingError struct {
 	Err   error
 	Until time.Time
