@@ -49,7 +49,7 @@ func worstOf(work worker) worker {
 				worst = r
 				continue
 			}
-			other := worst
+			other := r
 			if r.Lasting > worst.Lasting {
 				worst, other = r, worst
 			}

@@ -21,6 +21,7 @@ var mouths = []string{"next chart", "each series", "headline", "resumes at", "in
 type saying struct {
 	at       time.Time
 	next     map[ingest.Series]time.Time // when each series is next fetched
+	orLater  map[ingest.Series]bool      // or later
 	every    time.Duration               // from one chart of a series to its next; 0: no prediction
 	last     time.Time                   // when the slot was due that every counts from
 	ends     time.Time                   // of the day, or of the hours with runs, that every is of; zero: it has no end
@@ -107,9 +108,9 @@ func (p *program) say(ctx context.Context, rec *recorder, worked []ingest.SlotRe
 	if err := f.Foresee(ctx, p.schedule, p.watch); err != nil {
 		return err
 	}
-	s := saying{at: now, next: map[ingest.Series]time.Time{}, every: p.every, forecast: f.Forecast, why: f.Pace.String()}
+	s := saying{at: now, next: map[ingest.Series]time.Time{}, orLater: map[ingest.Series]bool{}, every: p.every, forecast: f.Forecast, why: f.Pace.String()}
 	for series, slot := range f.Pace.Schedule.Nexts(f.Latest, now) {
-		s.next[series] = slot.DueAt
+		s.next[series], s.orLater[series] = slot.DueAt, !f.MayBeRefused(slot.DueAt).IsZero()
 	}
 	for _, slot := range f.Pace.Schedule.Waiting(f.Latest, now) {
 		s.stopped = s.stopped || slot.RetryAt.After(now)
@@ -144,7 +145,7 @@ func (p *program) say(ctx context.Context, rec *recorder, worked []ingest.SlotRe
 		for _, j := range f.Pace.Jobs {
 			s.why += fmt.Sprintf("; gap %s round %s hold %s last %s most %d", j.Gap, j.Round, j.Hold.Format("15:04"), j.Last.Format("15:04"), j.Most)
 		}
-		s.why += fmt.Sprintf("; %s fits %v runs out %s back %s", f.Forecast.State, f.Forecast.Fits, f.Forecast.RunsOutAt.Format("15:04"), f.Forecast.BackAt.Format("02 15:04"))
+		s.why += fmt.Sprintf("; %s sure %s fits %v runs out %s back %s", f.Forecast.State, f.Forecast.SureUntil.Format("02 15:04"), f.Forecast.Fits, f.Forecast.RunsOutAt.Format("15:04"), f.Forecast.BackAt.Format("02 15:04"))
 	}
 	rec.sayings = append(rec.sayings, s)
 	return nil
@@ -185,7 +186,9 @@ func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
 	}
 	soonest := time.Time{}
 	for series, next := range s.next {
-		if came, ok := after(rec.fetched[series], s.at); ok {
+		if came, ok := after(rec.fetched[series], s.at); ok && s.orLater[series] && came.After(next) {
+			t.count("each series", true)
+		} else if ok {
 			count("each series", next, came)
 		}
 		if series.Key != "" && (soonest.IsZero() || next.Before(soonest)) {

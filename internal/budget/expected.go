@@ -97,8 +97,9 @@ func isCautious(days []OthersDay, begins time.Time) bool {
 // level returns the part of a day's limit that the provider is expected to leave to the ledger: the amount that it
 // gave before its last refusal, plus an eighth after each day that had a trial and no refusal. If the ledger counted
 // more on a later day, others took less: half of their earlier takes are expected, or none if there was only one
-// refusal. If others keep to their weekdays, their takes on the same weekday a week ago are expected. If left is
-// below the limit, by is the refusal that explains it.
+// refusal. If others come at irregular hours, the least of the remembered counts is expected, and a day that counted
+// more only shows that much. If others keep to their weekdays, their takes on the same weekday a week ago are expected.
+// If left is below the limit, by is the refusal that explains it.
 func level(days []OthersDay, today time.Time, limit int64) (left int64, by *OthersDay) {
 	left, proven := limit, limit
 	once := single(days)
@@ -108,12 +109,22 @@ func level(days []OthersDay, today time.Time, limit int64) (left int64, by *Othe
 			left, by = min(*d.Stopped, limit), &days[i]
 			proven = left
 		case d.Used > proven:
-			if left = max(d.Used, (left+limit)/2); once && d.Used > proven+proven/16 {
+			left = max(d.Used, (left+limit)/2)
+			if isIrregular(days[:i]) {
+				left = min(d.Used, limit)
+			} else if once && d.Used > proven+proven/16 {
 				left = limit
 			}
 			proven = left
 		case left < limit && d.Begins.Before(today) && !isCautious(days, d.Begins):
 			left = min(left+max(left/8, 1), limit)
+		}
+	}
+	if isIrregular(days) {
+		for i, d := range days {
+			if d.Stopped != nil && *d.Stopped < left {
+				left, by = *d.Stopped, &days[i]
+			}
 		}
 	}
 	same, newest := weekday(days, today), ago(days, today, 0)
@@ -131,36 +142,74 @@ func level(days []OthersDay, today time.Time, limit int64) (left int64, by *Othe
 
 // single reports whether the provider refused on exactly one of the days, not the first.
 func single(days []OthersDay) bool {
-	refused := 0
-	for _, d := range days {
-		if d.Stopped != nil {
-			refused++
-		}
-	}
-	return refused == 1 && days[0].Stopped == nil
+	return refusals(days) == 1 && days[0].Stopped == nil
 }
 
-// sureUntil returns the hour when the provider may begin to refuse today although the plan keeps to the level: the
-// hour of the refusal that the plan depends on, unless that came in a day's last slots and today has no trial; else the
-// hour of yesterday's refusal that was lifted. By then our charts may have taken more than others leave today. Zero:
-// no such hour.
+// refusals returns on how many of the days the provider refused.
+func refusals(days []OthersDay) (n int) {
+	for _, d := range days {
+		if d.Stopped != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// sureUntil returns the time when the provider may begin to refuse today although the plan keeps to the level: the
+// earliest at which it did on a remembered day or, if today's charts are faster, at which they reach that day's count.
+// By then others may have taken as much. Zero: one refusal at most is remembered, and others are not expected again.
 func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.Time) {
 	for _, pool := range t.Pools {
+		days := h[pool.Name]
 		for _, w := range pool.Windows {
-			left, by := level(h[pool.Name], today, w.Limit)
-			if left == w.Limit || by != nil && by.StoppedIn >= lastHours && isCautious(h[pool.Name], today) {
-				by = nil
+			if !w.Day() {
+				continue
 			}
-			last, now := ago(h[pool.Name], today, 1), ago(h[pool.Name], today, 0)
-			if by == nil && last != nil && last.Lifted && (now == nil || !now.Lifted) {
-				by = last
+			left, by := level(days, today, w.Limit)
+			again := by != nil && left < w.Limit
+			if again && by.StoppedIn >= lastHours && isCautious(days, today) && !isIrregular(days) {
+				first = earlier(first, today.Add(lastHours*time.Hour))
+			} else if again || refusals(days) > 1 {
+				first = firstRefusal(first, days, today, left)
 			}
-			if w.Day() && by != nil {
-				first = earlier(first, today.Add(time.Duration(by.StoppedIn)*time.Hour))
+			last, now := ago(days, today, 1), ago(days, today, 0)
+			if !again && last != nil && last.Lifted && (now == nil || !now.Lifted) {
+				first = earlier(first, last.again(today))
 			}
 		}
 	}
 	return first
+}
+
+// firstRefusal returns the earliest of a time, if it is not zero, and of the times today at which the provider may
+// refuse as on one of the days before.
+func firstRefusal(first time.Time, days []OthersDay, today time.Time, left int64) time.Time {
+	for _, d := range days {
+		if d.Stopped != nil && d.Begins.Before(today) {
+			reached := today.Add(time.Duration(float64(day) * float64(*d.Stopped) / float64(max(left, 1))))
+			first = earlier(first, earlier(d.again(today), reached.Truncate(time.Hour)))
+		}
+	}
+	return first
+}
+
+// again returns the earlier time of a day's refusal on another day, of the times by UTC's and the provider's clock.
+func (d OthersDay) again(today time.Time) time.Time {
+	hour := time.Duration(d.StoppedIn) * time.Hour
+	return earlier(today.Add(hour), d.Begins.Add(today.Sub(d.Begins).Round(day)+hour))
+}
+
+// isIrregular reports whether others do not come at the same hours: until an hour when the provider refused they had
+// taken less than until the same or an earlier hour of another day, by more than a sixteenth of that day's count.
+func isIrregular(days []OthersDay) bool {
+	for _, a := range days {
+		for _, b := range days {
+			if a.Stopped != nil && b.Stopped != nil && a.StoppedIn <= b.StoppedIn && *b.Stopped-*a.Stopped > *b.Stopped/16 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // stoppedAlike returns the counts at which the provider refused on the last days in a row, if within a tenth of

@@ -26,8 +26,8 @@ type Forecast struct {
 	State     Lasting   `json:"state,omitempty"`      // how the quota lasts; see Foresee
 	RunsOutAt time.Time `json:"runs_out_at,omitzero"` // when the first slot that cannot be paid for is due
 	BackAt    time.Time `json:"back_at,omitzero"`     // when units for what has to wait come back, after RunsOutAt
-	// SureUntil is the hour of one unforeseen refusal, if the plan depends on that: the provider may refuse again from
-	// then on, as others come again.
+	// SureUntil is the earliest time of an unforeseen refusal on a day before, or when today's charts reach its count, if
+	// the plan depends on that: the provider may refuse from then on, as others come again.
 	SureUntil time.Time `json:"sure_until,omitzero"`
 }
 

@@ -136,7 +136,11 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 				return share.Of(w.Limit) // calls count for the new day already, although nothing is known yet about it
 			}
 			if !isCautious(days, today) {
-				gives = min(gives+min(trial[pool], max(gives/8, 1)), w.Limit)
+				more := max(gives/8, 1)
+				if last := ago(days, today, 1); last == nil || last.Stopped == nil || !single(days) { // else perhaps an event
+					more = min(more, trial[pool])
+				}
+				gives = min(gives+more, w.Limit)
 			}
 			return max(0, share.Of(w.Limit)-gives) + restOfDay(usual, days, today, r.At)
 		}

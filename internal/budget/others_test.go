@@ -201,35 +201,6 @@ func TestASingleEventIsPlannedForOnce(t *testing.T) {
 	}
 }
 
-// A plan that rests on one refusal in the middle of a day is sure until that hour: our charts had taken more by then than
-// others may leave today. The last slots of a day test the provider's limit again, unless they did so in vain on the last
-// two days. A refusal that was lifted may come again at its hour.
-func TestAPlanThatRestsOnOneRefusalIsSureUntilItsHour(t *testing.T) {
-	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
-	for _, tt := range []struct {
-		name string
-		seen []seen
-		hour int // -1: sure all day
-	}{
-		{"no refusal", []seen{{2, 23, 200, 0, 0}}, -1},
-		{"one in the tenth hour", []seen{{2, 10, 120, 0, 120}}, 10},
-		{"a lower one a day later", []seen{{1, 10, 120, 0, 120}, {2, 13, 90, 0, 90}}, 13},
-		{"and one of the last slots", []seen{{1, 13, 90, 0, 90}, {2, 23, 90, 0, 90}}, 23},
-		{"two of the last slots", []seen{{1, 23, 90, 0, 90}, {2, 23, 90, 0, 90}}, -1},
-		{"a day that used more than others were expected to leave", []seen{{1, 10, 120, 0, 120}, {2, 23, 290, 0, 0}}, 10},
-	} {
-		w := watched(t, s, tt.seen...)
-		begins := midnight.AddDate(0, 0, 3)
-		want := time.Time{}
-		if tt.hour >= 0 {
-			want = begins.Add(time.Duration(tt.hour) * time.Hour)
-		}
-		if got := w.Expect(t.Context(), reported(s, begins.Add(time.Minute), 0, 0)).SureUntil; !got.Equal(want) {
-			t.Errorf("%s: sure until %v, want %v", tt.name, got, want)
-		}
-	}
-}
-
 // The provider's level is the count at its first refusal of a day: the ledger counts the probes afterwards, and the
 // provider does not.
 func TestProbesDoNotRaiseTheProvidersLevel(t *testing.T) {

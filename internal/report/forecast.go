@@ -46,7 +46,7 @@ func ForecastSentence(d QuotaDocument, next []NextDocument) string {
 		return fmt.Sprintf("The quota runs out at %s: %s.", f.RunsOutAt.UTC().Format("15:04Z"), d.without(next, midnight))
 	case f.Pacing != "" && !f.SureUntil.IsZero():
 		return fmt.Sprintf("The quota lasts until %s at a slower pace, or until the provider refuses "+
-			"(it did once after %s): %s.", midnight, f.SureUntil.UTC().Format("15:04Z"), f.Pacing)
+			"(possible from %s on): %s.", midnight, f.SureUntil.UTC().Format("15:04Z"), f.Pacing)
 	case f.Pacing != "":
 		return fmt.Sprintf("The quota lasts until %s at a slower pace: %s.", midnight, f.Pacing)
 	}

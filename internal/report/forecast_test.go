@@ -54,7 +54,7 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 		{"nothing is left", spent, next, "Quota is used up until 2026-02-14 13:00:00Z."},
 		{"the price of the slots is not known", unknown, nil, "Too little quota is left: the schedule needs more until midnight in Los Angeles."},
 		{"paced", paced, next, "The quota lasts until midnight in Los Angeles at a slower pace: chart every 2 h 48 m instead of 30 m: 60 units left in the day that ends 08:00Z."},
-		{"paced, after the provider has refused once", unsure, next, "The quota lasts until midnight in Los Angeles at a slower pace, or until the provider refuses (it did once after 17:00Z): " + paced.Forecast.Pacing + "."},
+		{"paced, after the provider has refused once", unsure, next, "The quota lasts until midnight in Los Angeles at a slower pace, or until the provider refuses (possible from 17:00Z on): " + paced.Forecast.Pacing + "."},
 		{"paced, and nothing is left now", over, nil, "Quota is used up until 2026-02-15 09:00:00Z; then a slower pace: chart every 2 h 48 m instead of 30 m: 60 units left in the day that ends 08:00Z."},
 		{"the provider refused", drained, next, "Quota is used up until 2026-02-15 08:00:00Z: the provider says that no units are left."},
 		{"nothing is scheduled", idle, nil, "The quota lasts until midnight in Los Angeles: the schedule spends none of it."},

@@ -20,8 +20,10 @@ type SeriesDocument struct {
 	DoneAt *time.Time `json:"done_at"` // due time of its newest done slot (a chart must be whole)
 	NextAt *time.Time `json:"next_at"` // due time of its next slot; past if that waits for a run
 	WaitDocument
-	Reason string `json:"reason,omitempty"` // why it waits
+	Reason string `json:"reason,omitempty"` // why it waits, or may come later than at NextAt
 	Short
+
+	orLater string
 }
 
 // Short is the start of a series' latest empty or shrunk charts; the zero Short if the newest is whole.
@@ -112,6 +114,10 @@ func NewSeriesDocuments(s standing.Standing, key string) (all []SeriesDocument) 
 				d.Reason = fmt.Sprintf("the last run got only to %s: %s", ended.Series(), ended.Reason)
 			}
 		}
+		if comes {
+			d.orLater = orLater(s.Facts, next.DueAt)
+		}
+		d.Reason = joined(d.Reason, d.orLater)
 		all = append(all, d)
 	}
 	return all
@@ -130,14 +136,15 @@ func (d SeriesDocument) Line(now time.Time) string {
 	if short := d.text(); short != "" {
 		line += ", " + short
 	}
+	about := d.Reason
+	if d.ResumesAt != nil {
+		about = d.orLater
+	}
 	switch wait := d.String(); {
 	case wait != "":
-		line += "; " + wait
-		if d.Reason != "" && d.ResumesAt == nil {
-			line += "; " + d.Reason
-		}
+		line += "; " + joined(wait, about)
 	case d.NextAt != nil:
-		line += "; next due " + term.Stamp(*d.NextAt)
+		line += "; " + joined("next due "+term.Stamp(*d.NextAt), about)
 	}
 	return fmt.Sprintf("%s: %s", term.Fit(name, 20), line)
 }

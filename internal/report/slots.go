@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -137,12 +138,26 @@ func NextSlots(st standing.Standing, n int, key string, detailed bool) []ingest.
 		n, func(s ingest.Series) bool { return key == "" || s.Key == key })
 	for i, slot := range slots {
 		if slot.FirstDueAt.IsZero() {
+			slots[i].Reason = orLater(st.Facts, slot.DueAt)
 			continue
 		}
-		slots[i].Reason = WaitText(st, slot)
+		slots[i].Reason = joined(WaitText(st, slot), orLater(st.Facts, slot.DueAt))
 		if detailed {
-			slots[i].Reason = strings.TrimSuffix(slots[i].Reason+"; "+slot.Reason, "; ")
+			slots[i].Reason = joined(slots[i].Reason, slot.Reason)
 		}
 	}
 	return slots
+}
+
+// orLater says why a slot may come later than its time; "" if nothing tells of that.
+func orLater(f standing.Facts, due time.Time) string {
+	if from := f.MayBeRefused(due); !from.IsZero() {
+		return "or later: the provider may refuse from " + term.StampFrom(from) + " on"
+	}
+	return ""
+}
+
+// joined returns the texts that are not empty.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }
