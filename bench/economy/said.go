@@ -34,8 +34,8 @@ type saying struct {
 	why      string // its source, for -trace
 }
 
-// said counts predictions, and how many were true.
-type said struct{ All, True int }
+// said counts predictions: all, the true ones, and the false ones of the time after a refusal that nothing told of.
+type said struct{ All, True, Hidden int }
 
 // tally counts by mouth.
 type tally map[string]said
@@ -54,7 +54,7 @@ func (t tally) count(mouth string, came bool) bool {
 // add adds another tally.
 func (t tally) add(other tally) {
 	for mouth, s := range other {
-		t[mouth] = said{t[mouth].All + s.All, t[mouth].True + s.True}
+		t[mouth] = said{t[mouth].All + s.All, t[mouth].True + s.True, t[mouth].Hidden + s.Hidden}
 	}
 }
 
@@ -70,6 +70,31 @@ func (t tally) worst() (worst string, least float64) {
 	}
 	return worst, least
 }
+
+// hide notes that nothing told of a mouth's false prediction.
+func (t tally) hide(mouth string) {
+	s := t[mouth]
+	s.Hidden++
+	t[mouth] = s
+}
+
+// worstOfKnown returns the mouth that is furthest below its goal on a day that nothing told of, among the mouths with at
+// least twenty predictions: its true predictions in percent, and the percentage that could be known. The goal is 85 or
+// the latter.
+func (t tally) worstOfKnown() (worst string, least, known float64) {
+	for _, mouth := range mouths {
+		if s := t[mouth]; s.All >= 20 {
+			part, could := 100*float64(s.True)/float64(s.All), 100*float64(s.All-s.Hidden)/float64(s.All)
+			if worst == "" || part-min(could, firstDay) < least-min(known, firstDay) {
+				worst, least, known = mouth, part, could
+			}
+		}
+	}
+	return worst, least, known
+}
+
+// firstDay is the percentage of predictions that are to be true on a day that nothing told of.
+const firstDay = 85
 
 func (t tally) String() (text string) {
 	for _, mouth := range mouths {
@@ -162,26 +187,47 @@ func (rec *recorder) truth(up *upstream) (usual, surprised tally) {
 		}
 	}
 	slices.SortFunc(charts, time.Time.Compare)
+	refusals := firstRefusals(up)
 	for _, s := range rec.sayings {
-		t := usual
-		if surprise(up.taken, up.day(s.at)) {
-			t = surprised
+		t, refused := usual, time.Time{}
+		if day := up.day(s.at); surprise(up.taken, day) {
+			t, refused = surprised, refusals[day]
 		}
-		rec.judge(s, charts, t)
+		rec.judge(s, charts, t, refused)
 	}
 	return usual, surprised
 }
 
-// judge compares one prediction with the facts; charts are the charts of all series.
-func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
+// firstRefusals returns when the provider first refused a call on each of its days.
+func firstRefusals(up *upstream) map[int]time.Time {
+	first := map[int]time.Time{}
+	for _, call := range up.sim.Log() {
+		if day := up.day(call.At); call.Refused == "units" && call.Fault == "" && first[day].IsZero() {
+			first[day] = call.At
+		}
+	}
+	return first
+}
+
+// judge compares one prediction with the facts; charts are the charts of all series. refused is the day's first refusal,
+// if nothing told of it: before, a false prediction of the time after it could not be known.
+func (rec *recorder) judge(s saying, charts []time.Time, t tally, refused time.Time) {
+	untrue := func(mouth string, came time.Time, format string, args ...any) {
+		if s.at.Before(refused) && came.After(refused) {
+			t.hide(mouth)
+		}
+		if traced {
+			fmt.Printf("%s %s: %s (%s)\n", s.at.Format("01-02 15:04"), mouth, fmt.Sprintf(format, args...), s.why)
+		}
+	}
 	count := func(mouth string, said, came time.Time) {
-		if said = rec.nextRun(said); !t.count(mouth, near(said.Sub(s.at), came.Sub(s.at))) && traced {
-			fmt.Printf("%s %s: said %s, came %s (%s)\n", s.at.Format("01-02 15:04"), mouth, said.Format("02 15:04"), came.Format("02 15:04"), s.why)
+		if said = rec.nextRun(said); !t.count(mouth, near(said.Sub(s.at), came.Sub(s.at))) {
+			untrue(mouth, came, "said %s, came %s", said.Format("02 15:04"), came.Format("02 15:04"))
 		}
 	}
 	is := func(mouth string, came bool) {
-		if !t.count(mouth, came) && traced {
-			fmt.Printf("%s %s: not true (%s)\n", s.at.Format("01-02 15:04"), mouth, s.why)
+		if !t.count(mouth, came) {
+			untrue(mouth, rec.to, "not true")
 		}
 	}
 	soonest := time.Time{}
@@ -205,8 +251,8 @@ func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
 	} else if !s.resumes.IsZero() {
 		count("resumes at", s.resumes, came)
 	}
-	if said, interval := rec.interval(s); interval > 0 && s.every > 0 && !t.count("interval", near(said, interval)) && traced {
-		fmt.Printf("%s interval: said %s, as %s, came %s (%s)\n", s.at.Format("01-02 15:04"), s.every, said, interval, s.why)
+	if said, interval := rec.interval(s); interval > 0 && s.every > 0 && !t.count("interval", near(said, interval)) {
+		untrue("interval", s.at.Add(interval), "said %s, as %s, came %s", s.every, said, interval)
 	}
 	if traced && s.stopped {
 		fmt.Printf("%s stopped, refused %v (%s)\n", s.at.Format("01-02 15:04"), s.refused, s.why)
