@@ -372,6 +372,36 @@ func TestNothingFitsThatCannotBegin(t *testing.T) {
 	}
 }
 
+// A schedule fits if its pace makes no slot of the day more than 15 min late, and no job waits.
+func TestAPaceThatMakesNoSlotLateFits(t *testing.T) {
+	usual := chart(30*time.Minute, 4, "US")
+	monthly := chart(0, 4, "US")
+	monthly.Cron = "30 7 1 * *"
+	for _, tt := range []struct {
+		name string
+		job  ingest.Job
+		hour int // of 2026-02-14; the day ends at 08:00 of the next
+		pace budget.JobPace
+		fits bool
+	}{
+		{"its own interval", usual, 10, budget.JobPace{Pace: regions.Pace{Round: 30 * time.Minute}}, true},
+		{"11 min late by the end of the day", usual, 10, budget.JobPace{Pace: regions.Pace{Round: 30*time.Minute + 15*time.Second}}, true},
+		{"22 min late by the end of the day", usual, 10, budget.JobPace{Pace: regions.Pace{Round: 30*time.Minute + 30*time.Second}}, false},
+		{"the same pace for ten hours", usual, 22, budget.JobPace{Pace: regions.Pace{Round: 30*time.Minute + 30*time.Second}}, true},
+		{"a wait for a closed pool", usual, 10, budget.JobPace{Waits: true}, false},
+		{"a wait for units", usual, 10, budget.JobPace{Pace: regions.Pace{UsedUp: true}}, false},
+		{"a wait of a job that has no slot today", monthly, 10, budget.JobPace{Waits: true}, true},
+	} {
+		s := limited(t, 10_000, tt.job)
+		now := time.Date(2026, 2, 14, tt.hour, 0, 1, 0, time.UTC)
+		tt.pace.Job = tt.job
+		f, err := s.Forecast(reported(s, now, 0, 0), budget.PacedSchedule{Jobs: []budget.JobPace{tt.pace}}, nil, now)
+		if err != nil || f.Fits != tt.fits {
+			t.Errorf("%s: fits %v, %v, want %v", tt.name, f.Fits, err, tt.fits)
+		}
+	}
+}
+
 // The day's own window paces the chart, but a sliding one admits the next only after the day has turned: at which pace is
 // then another day's matter.
 func TestAPaceSpeaksOfItsOwnDay(t *testing.T) {

@@ -75,6 +75,38 @@ func TestTheReserveIsTheSchedulesRemainingNeed(t *testing.T) {
 	}
 }
 
+// Failed calls cost as much as lately, and come by chance: a reserve has room for twice the square root of as many. A
+// search that took more calls than it has pages is not a failure.
+func TestTheReserveHasRoomForFailedCalls(t *testing.T) {
+	now := time.Date(2026, 2, 14, 5, 11, 0, 0, time.UTC) // five charts to come of US on the hour and GB at half past
+	charts := func(units ...int64) (all pastSlots) {
+		for i := range 16 {
+			slot := past("chart", []string{"US", "GB"}[i%2], now.Add(-11*time.Minute-time.Duration(i)*30*time.Minute), ingest.Done, 4)
+			slot.Units += units[i%len(units)]
+			all = append(all, slot)
+		}
+		return all
+	}
+	searched := past("search", "", now.Add(-11*time.Minute), ingest.Done, 200)
+	searched.Pages = 1
+	for _, tt := range []struct {
+		name string
+		job  ingest.Job
+		past pastSlots
+		want quota.Cost
+	}{
+		{"none failed", chart(time.Hour, 4, "US", "GB"), charts(0), quota.Cost{"units": 5*4 + 4}},
+		{"a call of every fourth chart: 1.25 of five, and 2 x 1.12", chart(time.Hour, 4, "US", "GB"), charts(0, 0, 0, 1), quota.Cost{"units": 24 + 4}},
+		{"as many, of every sixteenth", chart(time.Hour, 4, "US", "GB"), charts(4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), quota.Cost{"units": 24 + 4}},
+		{"a call of every chart: 5 of five, and 2 x 2.24", chart(time.Hour, 4, "US", "GB"), charts(1), quota.Cost{"units": 30 + 4}},
+		{"a search of two calls", search(time.Hour, 1), pastSlots{searched}, quota.Cost{"units": 400, "search": 4}},
+	} {
+		if r, err := schedule(t, tt.job).Reserve(t.Context(), tt.past, now); err != nil || !maps.Equal(r.Today, tt.want) {
+			t.Errorf("%s: %v, %v, want %v", tt.name, r.Today, err, tt.want)
+		}
+	}
+}
+
 // A backfill that takes all that the reserve leaves it, at any hour, leaves a day that fits: the alert does not ring.
 func TestABackfillLeavesADayThatFits(t *testing.T) {
 	s := limited(t, 1_900, chart(30*time.Minute, 4, regions.Default()...))
