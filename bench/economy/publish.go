@@ -281,7 +281,7 @@ func saidAndTrue(r *report.Report, runs []simulated) {
 	}
 	r.Table(append([]string{"world", "trouble"}, mouths...), rows)
 	r.Say("Three things cannot be foreseen. Nothing tells of others before they come for the first time, or for the first time on another " +
-		"weekday after a free day: until the provider refuses, our worker knows the same as in a world without others, where its predictions come true. So those of that time that the refusal makes false could not be known; of the others as many are to be true as in the goal, and a mouth with fewer than twenty samples " +
+		"weekday after a free day: until the provider refuses, our worker knows the same as in a world without others, where its predictions come true. The predictions of that time that the refusal makes false could not be known, which bounds the share of true ones; a mouth with fewer than twenty samples " +
 		"there has no goal. Nothing tells of the nights of a machine that sleeps before it has slept three times. After that refusal the ledger knows only our own " +
 		"count at that moment: the next day shows how much others leave beside a slower pace. The headline names the hour of the earliest refusal meanwhile, and each slot after it comes then or later.")
 	if all > 0 {

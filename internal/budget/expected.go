@@ -70,8 +70,9 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	return hours
 }
 
-// lastHours is the hour of a day when its last slots begin: a plan refused only then was right.
-const lastHours = 22
+// lastHours is the hour of a day when its last slots begin: a plan with a trial of an eighth that was refused only then
+// was right.
+const lastHours = 21
 
 // cautiousDays is the number of days without a trial after two refused ones.
 const cautiousDays = 2
