@@ -279,11 +279,26 @@ func TestADoubtedNoIsExpectedToEndAsTheLastOneDid(t *testing.T) {
 	if soon := midnight.AddDate(0, 0, 3).Add(11 * time.Hour); len(lifted.Jobs) != 1 || lifted.Jobs[0].Hold.After(soon) || lifted.String() != "" {
 		t.Errorf("%+v, %q, want a wait until the next call asks", lifted.Jobs, lifted)
 	}
-	for _, p := range unknown.Resume(unknown.Report).Pools {
-		if at := p.ResumesAt[quota.Scheduled]; p.Pool == "units" && !at.Equal(unknown.Jobs[0].Hold) {
-			t.Errorf("the schedule resumes at %v, want %v", at, unknown.Jobs[0].Hold)
+	for name, r := range map[string]quota.Report{"doubted": unknown.Report, "not doubted": undoubted(unknown.Report)} {
+		want := unknown.Jobs[0].Hold
+		if name == "doubted" { // one call asks before
+			want = midnight.AddDate(0, 0, 3).Add(10*time.Hour + 5*time.Minute)
+		}
+		for _, p := range unknown.Resume(r).Pools {
+			if at := p.ResumesAt[quota.Scheduled]; p.Pool == "units" && !at.Equal(want) {
+				t.Errorf("%s: the schedule resumes at %v, want %v", name, at, want)
+			}
 		}
 	}
+}
+
+// undoubted returns a report whose refusals stand.
+func undoubted(r quota.Report) quota.Report {
+	r.Pools = slices.Clone(r.Pools)
+	for i := range r.Pools {
+		r.Pools[i].Probe = 0
+	}
+	return r
 }
 
 func onlyDay(windows []quota.WindowState) (day []quota.WindowState) {

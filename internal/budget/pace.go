@@ -68,14 +68,14 @@ func (p PacedSchedule) delays(job string, from, until time.Time) bool {
 	})
 }
 
-// Resume returns a report whose purpose with nothing left resumes no earlier than the pace lets its jobs. The ledger
-// would admit a call that tests the provider's refusal, but no chart.
+// Resume returns a report whose purpose with nothing left resumes no earlier than the pace lets its jobs, unless one call
+// is admitted before that, to ask whether a doubted refusal still holds.
 func (p PacedSchedule) Resume(r quota.Report) quota.Report {
 	r.Pools = slices.Clone(r.Pools)
 	for i, pool := range r.Pools {
 		for _, job := range p.Jobs {
 			at, waits := pool.ResumesAt[quota.Scheduled]
-			if waits && job.Pool == pool.Pool && job.Hold.After(at) {
+			if waits && pool.Probe == 0 && job.Pool == pool.Pool && job.Hold.After(at) {
 				r.Pools[i].ResumesAt = maps.Clone(pool.ResumesAt)
 				r.Pools[i].ResumesAt[quota.Scheduled] = job.Hold
 			}
