@@ -100,14 +100,13 @@ func isCautious(days []OthersDay, begins time.Time) bool {
 // more on a later day, others took less: half of their earlier takes are expected, or none if there was only one
 // refusal. If others come at irregular hours, the least of the remembered counts is expected, and a day that counted
 // more only shows that much. If others keep to their weekdays, their takes on the same weekday a week ago are expected.
-// If left is below the limit, by is the refusal that explains it.
-func level(days []OthersDay, today time.Time, limit int64) (left int64, by *OthersDay) {
-	left, proven := limit, limit
+func level(days []OthersDay, today time.Time, limit int64) int64 {
+	left, proven, least := limit, limit, limit
 	once := single(days)
 	for i, d := range days {
 		switch {
 		case d.Stopped != nil:
-			left, by = min(*d.Stopped, limit), &days[i]
+			left, least = min(*d.Stopped, limit), min(*d.Stopped, least)
 			proven = left
 		case d.Used > proven:
 			left = max(d.Used, (left+limit)/2)
@@ -122,23 +121,19 @@ func level(days []OthersDay, today time.Time, limit int64) (left int64, by *Othe
 		}
 	}
 	if isIrregular(days) {
-		for i, d := range days {
-			if d.Stopped != nil && *d.Stopped < left {
-				left, by = *d.Stopped, &days[i]
-			}
-		}
+		left = min(left, least)
 	}
 	same, newest := weekday(days, today), ago(days, today, 0)
 	if same == nil || newest != nil && newest.Stopped != nil {
-		return left, by
+		return left
 	}
 	switch refused := ago(days, today, 1).Stopped != nil; {
 	case same.Stopped != nil && !refused:
-		left, by = min(left, *same.Stopped), same
+		left = min(left, *same.Stopped)
 	case same.Stopped == nil && refused:
 		left = max(left, (same.Used+limit)/2)
 	}
-	return left, by
+	return left
 }
 
 // single reports whether the provider refused on exactly one of the days, not the first.
@@ -163,32 +158,18 @@ func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.T
 	for _, pool := range t.Pools {
 		days := h[pool.Name]
 		for _, w := range pool.Windows {
-			if !w.Day() {
-				continue
-			}
-			left, by := level(days, today, w.Limit)
-			again := by != nil && left < w.Limit
-			if again && by.StoppedIn >= lastHours && isCautious(days, today) && !isIrregular(days) {
-				first = earlier(first, today.Add(lastHours*time.Hour))
-			} else if again || refusals(days) > 1 {
-				first = firstRefusal(first, days, today, left)
-			}
-			last, now := ago(days, today, 1), ago(days, today, 0)
-			if !again && last != nil && last.Lifted && (now == nil || !now.Lifted) {
-				first = earlier(first, last.again(today))
+			left := level(days, today, w.Limit)
+			again := w.Day() && (left < w.Limit || refusals(days) > 1)
+			for _, d := range days {
+				if again && d.Stopped != nil && d.Begins.Before(today) {
+					reached := today.Add(time.Duration(float64(day) * float64(*d.Stopped) / float64(max(left, 1))))
+					first = earlier(first, earlier(d.again(today), reached.Truncate(time.Hour)))
+				}
 			}
 		}
-	}
-	return first
-}
-
-// firstRefusal returns the earliest of a time, if it is not zero, and of the times today at which the provider may
-// refuse as on one of the days before.
-func firstRefusal(first time.Time, days []OthersDay, today time.Time, left int64) time.Time {
-	for _, d := range days {
-		if d.Stopped != nil && d.Begins.Before(today) {
-			reached := today.Add(time.Duration(float64(day) * float64(*d.Stopped) / float64(max(left, 1))))
-			first = earlier(first, earlier(d.again(today), reached.Truncate(time.Hour)))
+		last, now := ago(days, today, 1), ago(days, today, 0)
+		if last != nil && last.Lifted && (now == nil || !now.Lifted) {
+			first = earlier(first, last.again(today))
 		}
 	}
 	return first

@@ -26,7 +26,7 @@ func TestAPlanThatRestsOnOneRefusalIsSureUntilItsHour(t *testing.T) {
 		{"one in the tenth hour", []seen{{2, 10, 120, 0, 120}}, 10},
 		{"a lower one a day later", []seen{{1, 10, 120, 0, 120}, {2, 13, 90, 0, 90}}, 10},
 		{"and one of the last slots", []seen{{1, 13, 90, 0, 90}, {2, 23, 90, 0, 90}}, 13},
-		{"two of the last slots", []seen{{1, 23, 90, 0, 90}, {2, 23, 90, 0, 90}}, 21},
+		{"two of the last slots", []seen{{1, 23, 90, 0, 90}, {2, 23, 90, 0, 90}}, 23},
 		{"a day that used more than others were expected to leave", []seen{{1, 10, 120, 0, 120}, {2, 23, 290, 0, 0}}, 9},
 		{"a later hour on the newest day", []seen{{1, 10, 120, 0, 120}, {2, 20, 160, 0, 160}}, 10},
 		{"others at irregular hours: the least of their counts is planned with", []seen{{0, 15, 120, 0, 120}, {1, 12, 100, 0, 100}, {2, 23, 295, 0, 0}}, 12},

@@ -131,7 +131,7 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 		days := h[pool]
 		usual := expectedHours(days, today)
 		if w.Day() {
-			gives, _ := level(days, today, w.Limit)
+			gives := level(days, today, w.Limit)
 			if begun, _ := providerDay(r.At, t.Zone); begun.After(today) && gives < w.Limit {
 				return share.Of(w.Limit) // calls count for the new day already, although nothing is known yet about it
 			}
@@ -238,7 +238,7 @@ func (h OthersHistory) String(t *quota.Tariff, today time.Time) string {
 // for".
 func othersText(days []OthersDay, today time.Time, pool string, limit int64) string {
 	hours, more := expectedHours(days, today), raised(days, today, pool, limit)
-	gives, _ := level(days, today, limit)
+	gives := level(days, today, limit)
 	planned := sum(hours[:]) + limit - gives
 	if planned == 0 || planned < limit/20 {
 		return more

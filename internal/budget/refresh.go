@@ -57,7 +57,7 @@ func (w OthersWatch) mostRefreshed(history OthersHistory, at time.Time,
 			if window.Day() {
 				days := history[pool.Name]
 				usual := expectedHours(days, today)
-				gives, _ := level(days, today, window.Limit)
+				gives := level(days, today, window.Limit)
 				budget -= window.Limit - gives + sum(usual[:])
 			}
 			share := max(budget/4, budget-price.Total[pool.Name]) - names[pool.Name]
