@@ -1,10 +1,10 @@
 # make help says what there is. Needs Go and make; the tests need gcc too (for the race detector).
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-# Weeks, storms, random kills and full sizes are tests of these names. make test leaves them out and make test-long
+# Weeks, storms, kills, full sizes and faults of the whole program are tests of these names. make test leaves them out and make test-long
 # runs them, but for those that only scale-demo, backfill-demo and api run; go test ./... by hand runs everything.
 SHOWN = TestLong(ScaleDemo|TheProgramOfTheCommitBeforeStarvesNoOther|BackfillsInTrouble|AHundredThousandVideos)
-LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKilledAtRandom)
+LONG = Test(Long[A-Z]|Fault[A-Z]|Soak|CrashLoop|BackfillThroughAWeek)
 
 # All that the detector sees is compiled a second time: make test goes without, and make test-long detects races, in what
 # goroutines share. SQLite's C code works in memory that is not Go's, which the detector does not watch: it is compiled
@@ -59,16 +59,16 @@ demo: build ## See it work in under a minute: no key, no server, nothing to inst
 	bin/ingest$(EXE) demo
 
 # Runs of go test at once would compile what they share once each; go list -export compiles all of it, tests too, and
-# links nothing. Garbage is collected less often in the compiler's few seconds.
-COMPILED = GOGC=400 go list -export -test $(UNDEBUGGED) ./... >/dev/null
+# links nothing.
+COMPILED = go list -export -test $(UNDEBUGGED) ./... >/dev/null
 
 # Each test of the command changes what a process has once, its variables: they run one after the other, and mostly wait.
 # So they are three processes, beside all else.
 SCRIPTS = ^TestScripts$$
 OTHERS  = $(SCRIPTS)|^$(LONG)
 SLOW    = ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger
-test: ## Test every promise; go caches the results; installs redis-server, postgresql and pgbouncer
-	@$(FOR_TESTS) && $(COMPILED) && \
+test: ## Test every package and the program where nothing is broken; go caches the results; installs redis-server, postgresql and pgbouncer
+	@$(FOR_TESTS) && export GOGC=400 && $(COMPILED) && \
 	$(TESTSUM) -parallel 8 -run '$(SCRIPTS)' $(TESTFLAGS) ./cmd/ingest \
 	-- $(GOTEST) -parallel 8 -run '^Test[A-M]' -skip '$(OTHERS)' $(TESTFLAGS) ./cmd/ingest \
 	-- $(GOTEST) -parallel 8 -skip '^Test[A-M]|$(OTHERS)' $(TESTFLAGS) ./cmd/ingest \

@@ -12,7 +12,7 @@ import (
 )
 
 // However many pieces are open, no query plan of the schedule touches one.
-func TestAClaimOfTheScheduleIsAsFastBesideTwentyThousandPieces(t *testing.T) {
+func TestLongAClaimIsAsFastBesideTwentyThousandPieces(t *testing.T) {
 	alone(t)
 	pieces, tries := 20_000, 60
 	few, clock := newStore(t)

@@ -14,7 +14,7 @@ import (
 
 // SQLite treats another process as another store: while one does much, the other's writes get their turns.
 func TestALongOperationKeepsNoOtherWriterWaiting(t *testing.T) {
-	n := 10_000
+	n := 4_000
 	if raced {
 		n /= 10
 	}

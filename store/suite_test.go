@@ -8,10 +8,10 @@ import (
 	"github.com/trendvidstream/ingest/store/storetest"
 )
 
-func TestStore(t *testing.T) { storetest.Run(t, openAt) }
+func TestStore(t *testing.T) { storetest.Run(t, openAt, 1) }
 
 func TestSearchQuality(t *testing.T) {
-	storetest.SearchQuality(t, openAt, storetest.Sample{Days: 30, Each: 3})
+	storetest.SearchQuality(t, openAt, storetest.Sample{Days: 12, Each: 2})
 }
 
 func TestLongSearchQuality(t *testing.T) {

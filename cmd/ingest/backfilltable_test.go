@@ -112,7 +112,7 @@ func TestLongBackfillsInTrouble(t *testing.T) {
 }
 
 // The table in docs/backfill.md has every kind in every trouble, and the rows that a minute pays for are as it says.
-func TestTheTableOfTroublesIsTrue(t *testing.T) {
+func TestLongTheTableOfTroublesIsTrue(t *testing.T) {
 	text, err := os.ReadFile(tablePath)
 	if err != nil {
 		t.Fatal(err)

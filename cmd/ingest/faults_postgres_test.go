@@ -15,9 +15,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// TestFaultsOfPostgres runs a fault of each kind of a ledger in PostgreSQL. make faults shows its lines, and the
+// TestFaultOfEachKindOfPostgres runs a fault of each kind of a ledger in PostgreSQL. make faults shows its lines, and the
 // other faults' lines.
-func TestFaultsOfPostgres(t *testing.T) {
+func TestFaultOfEachKindOfPostgres(t *testing.T) {
 	t.Parallel()
 	runFaults(t, theseOf(t, allFaultsOfPostgres(), true))
 }

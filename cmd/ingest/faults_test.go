@@ -432,9 +432,9 @@ func theseOf(t *testing.T, all []fault, named bool) []fault {
 	return these
 }
 
-// TestFaults runs a fault of each kind of a ledger in Redis. make faults shows its lines, and the other faults'
+// TestFaultOfEachKind runs a fault of each kind of a ledger in Redis. make faults shows its lines, and the other faults'
 // lines.
-func TestFaults(t *testing.T) {
+func TestFaultOfEachKind(t *testing.T) {
 	t.Parallel()
 	runFaults(t, theseOf(t, allFaults(), true))
 }

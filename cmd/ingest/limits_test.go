@@ -50,7 +50,7 @@ func (d *served) askedLimits(question string) int {
 }
 
 // Two serve on one Redis admit one limit together, to the programs of the documents as to a test.
-func TestServesOnOneRedisAdmitOneLimit(t *testing.T) {
+func TestLongServesOnOneRedisAdmitOneLimit(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	redis := faulty.Redis(t)
 	configured(t, "jobs: [{name: chart, kind: chart, every: 720h}]\napi: {limits: {1h: 60}, plans: {starter: {1h: 300}}, address: {1h: 90}, callers: [127.0.0.1]}\n")

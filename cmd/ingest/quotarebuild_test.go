@@ -37,7 +37,7 @@ func TestARefreshsSpendsCloseNoGate(t *testing.T) {
 
 // Spends from before quota.db and the store's slots were lost together never count as nothing: no call is made until
 // a person posts the amount, or the provider's day turns.
-func TestUncountableSpendsDoNotCountAsNothing(t *testing.T) {
+func TestLongUncountableSpendsDoNotCountAsNothing(t *testing.T) {
 	for name, lose := range map[string]func(t *testing.T){
 		"the store is damaged": func(t *testing.T) { t.Helper(); spoil(t, "ingest.db") },
 		"and the lock is gone": func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestUncountableSpendsDoNotCountAsNothing(t *testing.T) {
 
 // A rebuild does not forget spends without a slot (a gateway's calls, takes and posts by hand): it counts them as far
 // as any file shows them, and where none does, no call is made.
-func TestARebuildForgetsNobodysCalls(t *testing.T) {
+func TestLongARebuildForgetsNobodysCalls(t *testing.T) {
 	remove := func(t *testing.T, names ...string) {
 		t.Helper()
 		for _, name := range names {

@@ -178,56 +178,55 @@ func everything(o *operator) {
 // sequence is an operator's steps, one after the other.
 type sequence struct {
 	name   string
-	often  bool // in make test, too
 	closed bool // at the end, because the spends are not known
 	steps  []func(*operator)
 }
 
 var sequences = []sequence{
-	{"charts on Redis until 75, then the same without the flag", true, false, []func(*operator){
+	{"charts on Redis until 75, then the same without the flag", false, []func(*operator){
 		on("redis"), chartRuns(7), on("sqlite"), everything,
 	}},
-	{"Redis, a spell on SQLite, back to Redis", false, false, []func(*operator){
+	{"Redis, a spell on SQLite, back to Redis", false, []func(*operator){
 		on("redis"), chartRuns(2), on("sqlite"), chartRuns(1), on("redis"), everything,
 	}},
-	{"Redis, PostgreSQL, SQLite", false, false, []func(*operator){
+	{"Redis, PostgreSQL, SQLite", false, []func(*operator){
 		on("redis"), chartRuns(1), on("postgres"), chartRuns(2), on("sqlite"), everything,
 	}},
-	{"a gateway's calls on SQLite, then Redis for the first time", false, false, []func(*operator){
+	{"a gateway's calls on SQLite, then Redis for the first time", false, []func(*operator){
 		on("sqlite"), gateway(40), on("redis"), everything,
 	}},
-	{"takes on SQLite, then PostgreSQL for the first time", false, false, []func(*operator){
+	{"takes on SQLite, then PostgreSQL for the first time", false, []func(*operator){
 		on("sqlite"), takes(20), on("postgres"), everything,
 	}},
-	{"quota.db lost after a gateway's calls, and rebuilt", true, true, []func(*operator){
+	{"quota.db lost after a gateway's calls, and rebuilt", true, []func(*operator){
 		on("sqlite"), chartRuns(1), gateway(40), loses("quota.db*"),
 		does(exitUnavailable, "run"), does(exitUnavailable, "quota", "rebuild"), everything,
 	}},
-	{"quota.db lost after takes on SQLite, and rebuilt with Redis", false, true, []func(*operator){
+	{"quota.db lost after takes on SQLite, and rebuilt with Redis", true, []func(*operator){
 		on("sqlite"), takes(20), loses("quota.db", "quota.db-*"), on("redis"),
 		does(exitUnavailable, "run"), does(exitUnavailable, "quota", "rebuild"), everything,
 	}},
-	{"its header damaged, and replaced", false, false, []func(*operator){
+	{"its header damaged, and replaced", false, []func(*operator){
 		on("sqlite"), chartRuns(1), gateway(40), damagesHeader,
 		does(exitUnavailable, "run"), does(exitOK, "quota", "rebuild", "--replace"), everything,
 	}},
-	{"quota.db and ingest.db lost, rebuilt, past midnight", true, true, []func(*operator){
+	{"quota.db and ingest.db lost, rebuilt, past midnight", true, []func(*operator){
 		on("sqlite"), clock("2026-02-14T09:40:00Z"), takes(20), loses("*.db", "*.db-*"), chartRuns(1),
 		does(exitUnavailable, "quota", "rebuild"), clock("2026-02-15T08:40:00Z"), everything,
 	}},
-	{"both lost, rebuilt, and a pool opened again", false, true, []func(*operator){
+	{"both lost, rebuilt, and a pool opened again", true, []func(*operator){
 		on("sqlite"), takes(20), chartRuns(1), loses("*.db", "*.db-*"),
 		does(exitUnavailable, "quota", "rebuild"), does(exitUsage, "quota", "drain", "units", "--lift"), everything,
 	}},
-	{"a pool renamed in costs.yaml", false, false, []func(*operator){
+	{"a pool renamed in costs.yaml", false, []func(*operator){
 		on("sqlite"), chartRuns(2), costs("units:", "points:"), does(exitConfig, "run"), everything,
 		costs("points:", "units:"), everything,
 	}},
-	{"a renamed pool, counted on by was: on each ledger", false, false, []func(*operator){
+	{"a renamed pool, counted on by was: on each ledger", false, []func(*operator){
 		on("redis"), chartRuns(1), costs("units:", "points:"), costs("points: {24h", "points: {was: [units], 24h"), chartRuns(1),
 		on("sqlite"), takes(10), on("postgres"), chartRuns(1), costs("was: [units]", "was: [units, points]"), costs("points:", "units:"), chartRuns(1), on("sqlite"), everything,
 	}},
-	{"a window of 768 h, lost after 30 days, until its use is posted", false, false, []func(*operator){
+	{"a window of 768 h, lost after 30 days, until its use is posted", false, []func(*operator){
 		on("sqlite"), costs("24h: 100", "768h: 100"), clock("2026-02-14T09:40:00Z"), chartRuns(2), clock("2026-03-16T09:40:00Z"), chartRuns(1),
 		loses("quota.db*"), does(exitUnavailable, "run"), does(exitUnavailable, "quota", "rebuild"), does(exitStopped, "run", "--force"),
 		does(exitOK, "quota", "post", "units", "48"), everything,
@@ -236,24 +235,12 @@ var sequences = []sequence{
 
 // After any steps of an operator who follows the program's own advice: no more arrives than the limit, and the ledger
 // counts each arrived call once, or is closed.
-func TestNoSequenceOfLedgersSpendsTwice(t *testing.T) { runSequences(t, true) }
-
-func TestLongNoSequenceOfLedgersSpendsTwice(t *testing.T) { runSequences(t, false) }
-
-func runSequences(t *testing.T, often bool) {
-	t.Helper()
-	redis := faulty.Redis(t)
-	postgres := ""
-	if !often {
-		postgres = faulty.Postgres(t).URL()
-	}
+func TestLongNoSequenceOfLedgersSpendsTwice(t *testing.T) {
+	redis, postgres := faulty.Redis(t), faulty.Postgres(t)
 	for _, c := range sequences {
-		if c.often != often {
-			continue
-		}
 		t.Run(c.name, func(t *testing.T) {
 			o := &operator{t: t, sim: standIn(t, youtubesim.Options{}), ledgers: map[string]string{
-				"sqlite": "sqlite", "redis": "redis://" + redis.Addr(), "postgres": postgres,
+				"sqlite": "sqlite", "redis": "redis://" + redis.Addr(), "postgres": postgres.URL(),
 			}}
 			configured(t, "jobs: [{name: chart, kind: chart, every: 24h, pages: 2}]\n")
 			t.Setenv("INGEST_COSTS", limits(t, fmt.Sprint(sequenceLimit)))

@@ -195,21 +195,9 @@ func otherStandIn(t *testing.T, o youtubesim.Options) {
 // ledger. The README's ten questions are answered in each, truly, and in no more lines than a glance takes. The words
 // of all screens in many more states are a test of internal/standing: this one shows that the program reads the
 // facts.
-func TestNoTwoScreensContradictEachOther(t *testing.T) { noTwoScreens(t, true) }
-
-func TestLongNoTwoScreensContradictEachOther(t *testing.T) { noTwoScreens(t, false) }
-
-// oftenLooked are the states whose screens make test reads: no trouble, one of the ledger, one of the store. make
-// test-long looks at the others.
-var oftenLooked = []string{"all is well", "quota.db is lost", "ingest.db is damaged"}
-
-func noTwoScreens(t *testing.T, often bool) {
-	t.Helper()
+func TestLongNoTwoScreensContradictEachOther(t *testing.T) {
 	asked := questions(t)
 	for _, tt := range troubles {
-		if slices.Contains(oftenLooked, tt.name) != often {
-			continue
-		}
 		t.Run(tt.name, func(t *testing.T) {
 			standIn(t, youtubesim.Options{Seed: 5})
 			at(t, "2026-02-14T09:40:00Z")

@@ -50,7 +50,7 @@ var (
 	}
 )
 
-func TestCopy(t *testing.T) {
+func TestLongCopy(t *testing.T) {
 	place(t) // or skip
 	for _, way := range []struct {
 		name     string
@@ -104,7 +104,7 @@ func copyUntilKilled() error {
 }
 
 // Killed at any instruction, in either direction, a copy leaves an empty store or a whole one.
-func TestAKilledCopyLeavesNothing(t *testing.T) {
+func TestLongAKilledCopyLeavesNothing(t *testing.T) {
 	place(t) // or skip
 	for _, way := range []struct{ from, to storetest.Place }{{files, here}, {here, files}} {
 		seed := rand.Uint64()

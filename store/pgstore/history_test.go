@@ -15,7 +15,7 @@ import (
 
 // A query that runs all day reads rows of slots in proportion to the series, however many slots they have had. The
 // server counts the rows that it reads.
-func TestReadsDoNotGrowWithHistory(t *testing.T) {
+func TestLongReadsDoNotGrowWithHistory(t *testing.T) {
 	const series, slots = 10, 5000
 	url, at := place(t), time.Unix(1771070400, 0)
 	now := func() time.Time { return at }

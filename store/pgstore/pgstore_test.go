@@ -73,7 +73,9 @@ func open(t testing.TB, url string, o store.Options) *store.Store {
 	return s
 }
 
-func TestStore(t *testing.T) { storetest.Run(t, inPlaces()) }
+func TestStore(t *testing.T) { storetest.Run(t, inPlaces(), 5) }
+
+func TestLongStore(t *testing.T) { storetest.Run(t, inPlaces(), 1) }
 
 func TestLongSearchQuality(t *testing.T) {
 	storetest.SearchQuality(t, inPlaces(), storetest.Sample{Days: 30, Each: 1}) // a page takes longer here
