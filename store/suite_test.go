@@ -11,7 +11,7 @@ import (
 func TestStore(t *testing.T) { storetest.Run(t, openAt, 1) }
 
 func TestSearchQuality(t *testing.T) {
-	storetest.SearchQuality(t, openAt, storetest.Sample{Days: 12, Each: 2})
+	storetest.SearchQuality(t, openAt, storetest.Sample{Days: 30, Each: 1})
 }
 
 func TestLongSearchQuality(t *testing.T) {
