@@ -33,6 +33,7 @@ type OthersDay struct {
 	StoppedIn int    `json:"stopped_in,omitempty"`
 	Lifted    bool   `json:"lifted,omitempty"` // a refusal by the provider did not last: a later call was answered
 	Ran       uint32 `json:"ran,omitempty"`    // bit n: a run looked at the schedule in hour n of the day
+	Wasted    int64  `json:"wasted,omitempty"` // taken by this store's charts without a page to show for it
 }
 
 // shortNo is how long after a day begins a refusal of the day before may end.
@@ -50,8 +51,8 @@ func (h OthersHistory) dayOf(pool string, begins time.Time) *OthersDay {
 }
 
 // note records a report's figures for the provider's day from begins to ends. drew is the amount that others have
-// taken of each pool through the ledger since begins.
-func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[string]int64) {
+// taken of each pool through the ledger since begins, and wasted what this store's charts took in vain.
+func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew, wasted map[string]int64) {
 	for _, p := range r.Pools {
 		today := h.dayOf(p.Pool, begins)
 		hour := int(r.At.Sub(today.Begins) / time.Hour)
@@ -59,6 +60,7 @@ func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[str
 			continue // the ledger ends a day of 25 hours a grace later
 		}
 		today.Ran |= 1 << hour
+		today.Wasted = wasted[p.Pool]
 		for len(today.Hours) <= hour {
 			today.Hours = append(today.Hours, 0)
 		}

@@ -26,7 +26,7 @@ func (n *notes) SetNote(_ context.Context, _, text string) error {
 	n.text = text
 	return nil
 }
-func (n *notes) SpentSlots(context.Context, time.Time) ([]ingest.Slot, error) { return n.slots, nil }
+func (n *notes) UsedSlots(context.Context, time.Time) ([]ingest.Slot, error) { return n.slots, nil }
 
 func (n *notes) CountToRefresh(context.Context, time.Time, int) ([]int, error) {
 	return append(slices.Clone(n.old), make([]int, 6-len(n.old))...), nil
@@ -249,6 +249,43 @@ func TestWasteIsCountedAndPlannedFor(t *testing.T) {
 		planned, others := expected.Report, expected.Others
 		if pace := s.Pace(planned, nil, now).Jobs; len(pace) != 1 || pace[0].Window != "24h" || pace[0].Budget != 285-tt.want || others != "" {
 			t.Errorf("%s: %+v, others %q, want a budget of %d", tt.name, pace, others, 285-tt.want)
+		}
+	}
+}
+
+// On each of two days four calls failed: six are planned for, since chance adds two to four on a day in six, however many
+// of the last 24 hours have failed already.
+func TestAUsualDaysFailedCallsArePlannedFor(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	failed := func(at time.Time, n int64) []ingest.Slot {
+		one := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: "US", DueAt: at}, Kind: ingest.KindChart, State: ingest.Done, Pages: 4}
+		one.Charge(map[string]int64{"units": 4 + n}, false)
+		return []ingest.Slot{one}
+	}
+	stored := &notes{}
+	w := budget.OthersWatch{Notes: stored, Schedule: s, Log: slog.New(slog.DiscardHandler)}
+	for day := range 2 {
+		now := midnight.AddDate(0, 0, day).Add(20 * time.Hour)
+		stored.slots = failed(now, 4)
+		r := reported(s, now, 200, 0)
+		if err := w.Observe(t.Context(), spender(r.Spent), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := midnight.AddDate(0, 0, 2).Add(time.Minute)
+	for _, n := range []int64{0, 3} {
+		stored.slots = failed(now, n)
+		r := reported(s, now, 200, 0)
+		for i, p := range r.Pools {
+			for j, window := range p.Windows {
+				if p.Pool == "units" && window.Window.Day() {
+					r.Pools[i].Windows[j].Used = 4 + n
+				}
+			}
+		}
+		pace := s.Pace(w.Expect(t.Context(), r).Report, nil, now).Jobs
+		if want := int64(285 - 6); len(pace) != 1 || pace[0].Window != "24h" || pace[0].Budget != want || pace[0].Most != 8 {
+			t.Errorf("after %d failed calls: %+v, want a budget of %d, and eight charts now", n, pace, want)
 		}
 	}
 }

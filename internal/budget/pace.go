@@ -14,8 +14,12 @@ import (
 )
 
 // rareChart is how far apart a region's charts may be before they get fewer pages. Two charts a day of half the pages
-// show more arrivals and departures than one whole chart.
-const rareChart = 12 * time.Hour
+// show more arrivals and departures than one whole chart. Two a day are some seconds further apart than half a day, since
+// a sliding window counts a call until the grace has passed.
+const rareChart = 12*time.Hour + time.Minute
+
+// tooRareChart is the same for as many pages as the last chart has: a failed call or two must not change the number.
+const tooRareChart = 15 * time.Hour
 
 // PacedSchedule is a PricedSchedule slowed down to the rest of the quota, and says how much it is slowed.
 type PacedSchedule struct {
@@ -262,7 +266,11 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 				return nil, err
 			}
 			asksForMore := !s.WholePages && schedule.Job.Kind == ingest.KindChart && schedule.Job.Every < rareChart
-			if !asksForMore || pace.Pages == 1 || pace.Round > 0 && pace.Round <= rareChart {
+			most := rareChart
+			if pace.Pages == s.Pages[schedule.Job.Name] {
+				most = tooRareChart
+			}
+			if !asksForMore || pace.Pages == 1 || pace.Round > 0 && pace.Round <= most {
 				break
 			}
 		}

@@ -117,7 +117,7 @@ func TestTheModestKeepTheirIntervalAndTheOthersAreStretchedAlike(t *testing.T) {
 		{"two that ask for more than there is have one interval", 300, []ingest.Job{job("a", 10*time.Minute, 4, "US"), job("b", time.Hour, 4, six...)},
 			"a every 2 h 45 m instead of 10 m: 285 units in 24h; b every 2 h 45 m instead of 1 h: 285 units in 24h"},
 		{"who asks for a chart a day keeps it, with all its pages", 44, []ingest.Job{job("often", 10*time.Minute, 4, "US"), job("daily", 24*time.Hour, 4, six...)},
-			"often every 8 h instead of 10 m: 41 units in 24h, 3 of 4 pages"},
+			"often every 12 h instead of 10 m: 41 units in 24h"},
 	} {
 		s := limited(t, tt.units, tt.jobs...)
 		known := map[ingest.Series]time.Time{}
@@ -164,7 +164,7 @@ func TestARefreshsNeedIsSetAsideFirst(t *testing.T) {
 	now := time.Date(2026, 2, 14, 8, 1, 0, 0, time.UTC)
 	charts := chart(30*time.Minute, 4, regions.Default()...)
 	s := limited(t, 300, charts, refresh())
-	stored := &notes{}
+	stored := &notes{slots: refreshed(s, now)}
 	w := budget.OthersWatch{Notes: stored, Schedule: s}
 	paced := func(r quota.Report) []budget.JobPace {
 		return s.Pace(w.Expect(t.Context(), r).Report, nil, now).Jobs
@@ -177,6 +177,11 @@ func TestARefreshsNeedIsSetAsideFirst(t *testing.T) {
 	if got := paced(r); len(got) != 1 || got[0].Budget != 285-2-8 {
 		t.Errorf("%+v, want a budget of 275: two look-ups and eight regions' categories are set aside", got)
 	}
+	done := stored.slots
+	if stored.slots = nil; len(paced(r)) != 1 || paced(r)[0].Left != 285-2*(2+8) {
+		t.Errorf("%+v, want 265 left: this run adds a refresh, and the next one is due today", paced(r))
+	}
+	stored.slots = done
 	stored.old, stored.unnamed = []int{20 * 50}, nil
 	r.Spent = append(r.Spent, quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Refresh}, Amount: 20})
 	for i, p := range r.Pools {
@@ -198,6 +203,79 @@ func TestARefreshsNeedIsSetAsideFirst(t *testing.T) {
 	}
 	if got := paced(r); len(got) != 1 || got[0].Most != 0 {
 		t.Errorf("%+v, want no chart from what the refresh of today needs", got)
+	}
+}
+
+// refreshed returns the newest slot of the refresh job, done.
+func refreshed(s budget.PricedSchedule, now time.Time) []ingest.Slot {
+	for _, schedule := range s.Jobs {
+		if schedule.Job.Kind == ingest.KindRefresh {
+			return []ingest.Slot{{SlotKey: schedule.Latest(now)[0], Kind: ingest.KindRefresh, State: ingest.Done}}
+		}
+	}
+	return nil
+}
+
+// A refresh that comes in 20 hours slows the charts of a full sliding window a little, from now on. None of them waits
+// for a whole return because of it.
+func TestALaterRefreshSlowsChartsAndStopsNone(t *testing.T) {
+	now := midnight.Add(-4 * time.Hour) // the next refresh is due the day after, at 00:00
+	job := refresh()
+	job.Cron, job.Every = "0 0 * * *", 0
+	s := limited(t, 40, chart(30*time.Minute, 4, regions.Default()...), job)
+	stored := &notes{slots: refreshed(s, now)}
+	w := budget.OthersWatch{Notes: stored, Schedule: s}
+	r := reported(s, now, 34, 0)
+	for i, p := range r.Pools {
+		for j, window := range p.Windows {
+			if p.Pool == "units" && window.Window.Day() {
+				r.Pools[i].Windows[j].Used = 28
+			}
+		}
+	}
+	known := map[ingest.Series]time.Time{{Job: "chart", Key: "US"}: now.Add(-time.Hour)}
+	paced := func() budget.JobPace {
+		e := w.Expect(t.Context(), r)
+		e.Pages = map[string]int{"chart": 2}
+		jobs := s.With(e).Pace(e.Report, known, now).Jobs
+		if len(jobs) != 1 {
+			t.Fatalf("%+v", jobs)
+		}
+		return jobs[0]
+	}
+	before := paced()
+	stored.old = []int{50}
+	after := paced()
+	if before.Most != 1 || after.Most != 1 || after.Budget != before.Budget-1 {
+		t.Errorf("%d of budget %d, and %d of %d with a refresh that comes: want a budget of one unit less, and a chart now",
+			before.Most, before.Budget, after.Most, after.Budget)
+	}
+}
+
+// The pages of a chart change no more often than they must: a few failed calls do not, as long as a chart comes every 15
+// hours.
+func TestAFailedCallDoesNotChangeTheNumberOfPages(t *testing.T) {
+	dawn := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name         string
+		failed       int64
+		before, want int // pages
+	}{
+		{"as before", 0, 2, 2},
+		{"five calls failed", 5, 2, 2},
+		{"they did, and it has one page", 5, 1, 1},
+		{"two pages fit again within 12 hours", 2, 1, 2},
+		{"twelve calls failed", 12, 2, 1},
+		{"it has none yet", 5, 0, 1},
+	} {
+		s := limited(t, 40, chart(30*time.Minute, 4, regions.Default()...))
+		if tt.before > 0 {
+			s.Pages = map[string]int{"chart": tt.before}
+		}
+		jobs := s.Pace(reported(s, dawn, 0, tt.failed), nil, dawn).Jobs
+		if len(jobs) != 1 || jobs[0].Pages != tt.want {
+			t.Errorf("%s: %+v, want %d pages", tt.name, jobs, tt.want)
+		}
 	}
 }
 

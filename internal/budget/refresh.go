@@ -2,7 +2,9 @@ package budget
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -117,45 +119,76 @@ func (w OthersWatch) RefreshCalls(ctx context.Context, now time.Time,
 	return calls, waits, err
 }
 
-// refreshNeed returns the cost of refreshes that are still to come before the provider's day ends, or wait for another
-// try.
+// refreshCost is the cost of the refreshes that are still to come, or wait for another try.
+type refreshCost struct {
+	today quota.Cost // before the provider's day ends
+	soon  quota.Cost // in the next 24 hours
+	now   quota.Cost // of soon, the part to keep free by now: it grows until a refresh is due
+}
+
 func (w OthersWatch) refreshNeed(ctx context.Context, history OthersHistory, slots []ingest.Slot,
-	r quota.Report) (quota.Cost, error) {
-	need := quota.Cost{}
+	r quota.Report) (need refreshCost, err error) {
+	need = refreshCost{quota.Cost{}, quota.Cost{}, quota.Cost{}}
 	_, ends := dayOf(r, w.Schedule.Tariff)
+	add := func(at time.Time, charged map[string]int64) {
+		_, _, more, failed := w.planRefresh(ctx, history, at, charged)
+		err = errors.Join(err, failed)
+		if at.Before(ends) {
+			need.today.Add(more, 1)
+		}
+		for pool, n := range more {
+			need.soon[pool] += n
+			need.now[pool] += int64(float64(n) * (1 - min(1, at.Sub(r.At).Hours()/day.Hours())))
+		}
+	}
 	for _, schedule := range w.Schedule.Jobs {
 		if schedule.Job.Kind != ingest.KindRefresh {
 			continue
 		}
-		add := func(at time.Time, charged map[string]int64) error {
-			_, _, more, err := w.planRefresh(ctx, history, at, charged)
-			need.Add(more, 1)
-			return err
-		}
+		added := false
 		for _, slot := range slots {
-			if slot.Job == schedule.Job.Name && (slot.State == ingest.Due || slot.State == ingest.Stopped) {
-				if err := add(r.At, slot.Charges); err != nil {
-					return nil, err
-				}
+			if slot.Job != schedule.Job.Name {
+				continue
+			}
+			added = added || !slot.DueAt.Before(schedule.Latest(r.At)[0].DueAt)
+			if slices.Contains([]ingest.State{ingest.Due, ingest.Claimed, ingest.Stopped}, slot.State) {
+				add(r.At, slot.Charges)
 			}
 		}
-		if due := schedule.Next(r.At); !due.IsZero() && due.Before(ends) {
-			if err := add(due, nil); err != nil {
-				return nil, err
-			}
+		if due := schedule.Latest(r.At)[0].DueAt; !added && r.At.Sub(due) < day { // this run will add it
+			add(r.At, nil)
+		}
+		if due := schedule.Next(r.At); !due.IsZero() && due.Before(latest(ends, r.At.Add(day))) {
+			add(due, nil)
 		}
 	}
-	return need, nil
+	return need, err
 }
 
-// setAside counts the refreshes' need as used, since the provider's rules demand them. The charges of earlier
-// refreshes leave a sliding window as new ones come.
-func setAside(r quota.Report, need quota.Cost) quota.Report {
+// setAside counts the refreshes' need of the day as used, since the provider's rules demand them. A sliding window pays
+// for the next 24 hours: charges of earlier refreshes leave it as new ones come, and so do charts, until they are due.
+func setAside(r quota.Report, need refreshCost) quota.Report {
 	drew := drawnFor(r.Spent, quota.Refresh)
-	return withMoreUsed(r, func(pool string, w quota.Window) int64 {
+	lacks := func(need quota.Cost, pool string) int64 { return max(0, need[pool]-drew[pool]) }
+	later := map[string]int64{}
+	for pool := range need.soon {
+		later[pool] = lacks(need.soon, pool) - lacks(need.now, pool)
+	}
+	return withMoreUsed(withLess(r, later), func(pool string, w quota.Window) int64 {
 		if w.Day() {
-			return need[pool]
+			return need.today[pool]
 		}
-		return max(0, need[pool]-drew[pool])
+		return lacks(need.now, pool)
 	})
+}
+
+// withLess returns a report in which so much of the schedule's takes is somebody else's: new charts come more slowly
+// than those leave a sliding window.
+func withLess(r quota.Report, less map[string]int64) quota.Report {
+	scheduled := drawnFor(r.Spent, quota.Scheduled)
+	for pool, n := range less {
+		scheduled[pool] = max(0, scheduled[pool]-n)
+	}
+	r.Spent = split(r.Spent, map[quota.Purpose]quota.Cost{quota.Scheduled: scheduled}, inVain)
+	return r
 }

@@ -29,6 +29,7 @@ type PricedSchedule struct {
 	WholePages bool
 	Idle       IdleHours      // hours that nothing is planned for
 	Counted    map[string]int // by job of charted videos: how many its last slot counted; nil: not known
+	Pages      map[string]int // by job of charts: how many its last slot has; nil: not known
 }
 
 // Price is the most that a schedule costs over a span of time, per job and in total. For a backfill's see Estimate.
@@ -143,18 +144,24 @@ func (s PricedSchedule) videosOf(job ingest.Job) int {
 	return len(job.Videos) + places
 }
 
-// counted returns the newest of the slots' numbers of videos, by job of charted videos.
-func (s PricedSchedule) counted(slots []ingest.Slot) map[string]int {
-	counted, newest := map[string]int{}, map[string]time.Time{}
+// lastSizes returns the number of videos of the newest done slot of each job of charted videos, and the number of pages
+// of each job of charts.
+func (s PricedSchedule) lastSizes(slots []ingest.Slot) (videos, pages map[string]int) {
+	videos, pages, newest := map[string]int{}, map[string]int{}, map[string]time.Time{}
 	for _, schedule := range s.Jobs {
 		for _, slot := range slots {
 			job := schedule.Job
-			if job.Charted > 0 && slot.Job == job.Name && slot.State == ingest.Done && slot.DueAt.After(newest[job.Name]) {
-				counted[job.Name], newest[job.Name] = slot.Videos, slot.DueAt
+			if slot.Job != job.Name || slot.State != ingest.Done || !slot.DueAt.After(newest[job.Name]) {
+				continue
+			}
+			if newest[job.Name] = slot.DueAt; job.Charted > 0 {
+				videos[job.Name] = slot.Videos
+			} else if job.Kind == ingest.KindChart {
+				pages[job.Name] = slot.Pages
 			}
 		}
 	}
-	return counted
+	return videos, pages
 }
 
 // affords returns an ErrNeverFits if a job calls a method that costs more than the job may ever spend.

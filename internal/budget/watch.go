@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -19,7 +20,7 @@ const othersNote = "others"
 type Notes interface {
 	Note(ctx context.Context, name string) (string, error) // "" if there is none
 	SetNote(ctx context.Context, name, text string) error
-	SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error)
+	UsedSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error)
 	// CountToRefresh counts the oldest n videos that fetch.Library's VideosToRefresh would return, by day: first the
 	// videos of now, then the videos that each day until ingest.RefreshEarly from now adds. RegionsToName is as
 	// there.
@@ -60,7 +61,7 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	if err != nil {
 		return err
 	}
-	history.note(r, begins, ends, drawnByOthers(split(spent, w.own(slots, spent), otherHosts)))
+	history.note(r, begins, ends, drawnByOthers(split(spent, w.own(slots, spent), otherHosts)), w.Schedule.Wasted(slots))
 	text, err := json.Marshal(history)
 	if err == nil && string(text) != before {
 		err = w.Notes.SetNote(ctx, othersNote, string(text))
@@ -76,11 +77,12 @@ type Expected struct {
 	Idle         IdleHours
 	SureUntil    time.Time      // see Forecast
 	Counted      map[string]int // see PricedSchedule
+	Pages        map[string]int // see PricedSchedule
 }
 
-// With returns the schedule with the expected idle hours and the sizes of its watch lists.
+// With returns the schedule with the expected idle hours, and the sizes of its last slots.
 func (s PricedSchedule) With(e Expected) PricedSchedule {
-	s.Idle, s.Counted = e.Idle, e.Counted
+	s.Idle, s.Counted, s.Pages = e.Idle, e.Counted, e.Pages
 	return s
 }
 
@@ -98,15 +100,18 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) Expected {
 	}
 	today, ends := dayOf(r, tariff)
 	out := Expected{Others: history.String(tariff, today), Idle: history.idle(tariff, today),
-		SureUntil: history.sureUntil(tariff, today), Counted: w.Schedule.counted(slots)}
+		SureUntil: history.sureUntil(tariff, today)}
+	out.Counted, out.Pages = w.Schedule.lastSizes(slots)
 	if w.Shared {
 		history.beginWithEqualParts(tariff, today, int64(w.Schedule.Hosts))
 	}
-	if out.Refresh, err = w.refreshNeed(ctx, history, slots, r); err != nil {
+	refresh, err := w.refreshNeed(ctx, history, slots, r)
+	if err != nil {
 		return Expected{Report: r}
 	}
-	planned := setAside(history.Expect(r, tariff, w.own(slots, r.Spent), w.Schedule.trial()), out.Refresh)
-	out.Report = expectWaste(planned, w.Schedule.Wasted(slots), ends)
+	out.Refresh = refresh.today
+	planned := setAside(history.Expect(r, tariff, w.own(slots, r.Spent), w.Schedule.trial()), refresh)
+	out.Report = expectWaste(planned, w.Schedule.Wasted(slots), history.usualWaste(today), ends)
 	return out
 }
 
@@ -122,19 +127,41 @@ func (s PricedSchedule) trial() quota.Cost {
 	return trial
 }
 
-// expectWaste counts the expected cost of failed calls before the day ends as used, at the last day's hourly rate.
-// The failed calls of the last day count as others' spending, so that less of a sliding window is left for charts.
-func expectWaste(r quota.Report, wasted map[string]int64, ends time.Time) quota.Report {
-	scheduled := drawnFor(r.Spent, quota.Scheduled)
-	for pool, n := range wasted {
-		scheduled[pool] -= n
+// usualWaste returns, by pool, the mean of what the charts of the last whole days took in vain, and as much again as
+// chance may add to it on a day in six. The first remembered day was seen in part.
+func (h OthersHistory) usualWaste(today time.Time) map[string]float64 {
+	usual := map[string]float64{}
+	for pool, days := range h {
+		wasted, n := int64(0), 0.0
+		for _, d := range days[min(1, len(days)):] {
+			if d.Begins.Before(today) {
+				wasted, n = wasted+d.Wasted, n+1
+			}
+		}
+		if n > 0 {
+			usual[pool] = float64(wasted)/n + math.Sqrt(float64(wasted)/n)
+		}
 	}
-	r.Spent = split(r.Spent, map[quota.Purpose]quota.Cost{quota.Scheduled: scheduled}, inVain)
-	return withMoreUsed(r, func(pool string, w quota.Window) int64 {
+	return usual
+}
+
+// expectWaste counts the expected cost of failed calls before the day ends as used. The failed calls of the last day
+// count as others' spending, and in a sliding window at least a usual day's, so that less of it is left for charts.
+// Without a whole day to go by, the last day is the usual one.
+func expectWaste(r quota.Report, wasted map[string]int64, usual map[string]float64, ends time.Time) quota.Report {
+	less := map[string]int64{}
+	for _, p := range r.Pools {
+		less[p.Pool] = max(wasted[p.Pool], int64(usual[p.Pool]+0.5))
+	}
+	return withMoreUsed(withLess(r, less), func(pool string, w quota.Window) int64 {
+		daily, known := usual[pool]
+		if !known {
+			daily = float64(wasted[pool])
+		}
 		if !w.Day() {
 			return 0
 		}
-		return int64(float64(wasted[pool]) * ends.Sub(r.At).Hours() / day.Hours())
+		return int64(daily * ends.Sub(r.At).Hours() / day.Hours())
 	})
 }
 
@@ -196,9 +223,9 @@ func (w OthersWatch) read(ctx context.Context) (h OthersHistory, text string, er
 	return h, text, err
 }
 
-// slots returns the slots that have spent quota for the schedule's jobs since then, without a backfill's pieces.
+// slots returns the slots of the schedule's jobs that were due or fetched since then, without a backfill's pieces.
 func (w OthersWatch) slots(ctx context.Context, since time.Time) (out []ingest.Slot, _ error) {
-	slots, err := w.Notes.SpentSlots(ctx, since.Add(-2*time.Hour)) // a slot that was due before may have spent since
+	slots, err := w.Notes.UsedSlots(ctx, since.Add(-2*time.Hour)) // a slot that was due before may have spent since
 	for _, slot := range slots {
 		at := slot.DueAt
 		if !slot.FetchedAt.IsZero() {
