@@ -51,7 +51,7 @@ func (h OthersHistory) dayOf(pool string, begins time.Time) *OthersDay {
 }
 
 // note records a report's figures for the provider's day from begins to ends. drew is the amount that others have
-// taken of each pool through the ledger since begins, and wasted what this store's charts took in vain.
+// taken of each pool through the ledger since begins; wasted is the cost of this store's failed calls for charts.
 func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew, wasted map[string]int64) {
 	for _, p := range r.Pools {
 		today := h.dayOf(p.Pool, begins)

@@ -127,8 +127,8 @@ func (s PricedSchedule) trial() quota.Cost {
 	return trial
 }
 
-// usualWaste returns, by pool, the mean of what the charts of the last whole days took in vain, and as much again as
-// chance may add to it on a day in six. The first remembered day was seen in part.
+// usualWaste returns, by pool, the mean cost of a day's failed calls for charts, and the amount that chance adds on a day
+// in six. It leaves out the first remembered day, which is known in part.
 func (h OthersHistory) usualWaste(today time.Time) map[string]float64 {
 	usual := map[string]float64{}
 	for pool, days := range h {
@@ -145,9 +145,9 @@ func (h OthersHistory) usualWaste(today time.Time) map[string]float64 {
 	return usual
 }
 
-// expectWaste counts the expected cost of failed calls before the day ends as used. The failed calls of the last day
-// count as others' spending, and in a sliding window at least a usual day's, so that less of it is left for charts.
-// Without a whole day to go by, the last day is the usual one.
+// expectWaste counts the expected cost of failed calls before the day ends as used. In a sliding window it gives others
+// the cost of the last day's failed calls or, if that is more, of a usual day's: charts are planned with the rest.
+// Before a whole day is known, the last 24 hours are usual.
 func expectWaste(r quota.Report, wasted map[string]int64, usual map[string]float64, ends time.Time) quota.Report {
 	less := map[string]int64{}
 	for _, p := range r.Pools {
