@@ -140,8 +140,11 @@ func (s PricedSchedule) Foresee(f *Forecast, pace PacedSchedule, next []PricedSl
 	out := false
 	for i := range next {
 		slot := &next[i]
-		due := latest(slot.DueAt, now)
-		if slot.Fits = pace.slows(slot.Job) || paysFor(rooms, slot.Cost, due); slot.Fits {
+		due, paid := latest(slot.DueAt, now), true
+		for pool, n := range slot.Cost {
+			paid = paid && rooms[pool].pays(n, due)
+		}
+		if slot.Fits = paid || pace.slows(slot.Job); slot.Fits {
 			for pool, n := range slot.Cost {
 				rooms[pool].draw(n, due)
 			}
@@ -168,14 +171,4 @@ func (s PricedSchedule) Foresee(f *Forecast, pace PacedSchedule, next []PricedSl
 		f.State = Short
 	}
 	f.BackAt = f.BackAt.Add(time.Second - 1).Truncate(time.Second).UTC()
-}
-
-// paysFor reports whether each pool has room for its part of a cost at a time.
-func paysFor(rooms map[string]*room, cost quota.Cost, at time.Time) bool {
-	for pool, n := range cost {
-		if !rooms[pool].pays(n, at) {
-			return false
-		}
-	}
-	return true
 }

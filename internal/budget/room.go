@@ -28,7 +28,7 @@ type windowRoom struct {
 func newRoom(p quota.PoolReport, left func(quota.WindowState) int64, grace time.Duration, now time.Time) *room {
 	r := &room{closed: p.DrainedUntil}
 	for _, w := range p.Windows {
-		line := newWindowRoom(w, left(w))
+		line := windowRoom{left: left(w), returns: w.Returns}
 		if !w.Window.Day() {
 			line.length = w.Window.Length + grace
 			rest := w.Used
@@ -42,10 +42,6 @@ func newRoom(p quota.PoolReport, left func(quota.WindowState) int64, grace time.
 		r.windows = append(r.windows, line)
 	}
 	return r
-}
-
-func newWindowRoom(w quota.WindowState, left int64) windowRoom {
-	return windowRoom{left: left, returns: w.Returns}
 }
 
 // at returns the amount that may be drawn at t; it is negative if more is counted than the purpose may see used. A

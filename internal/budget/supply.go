@@ -25,7 +25,7 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 	last, now time.Time) supply {
 	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
 	own := drawnFor(spent, quota.Scheduled)[pool.Pool]
-	b := supply{now: newWindowRoom(w, max(0, ceiling-w.Used)), renews: w.FreesAt}
+	b := supply{now: windowRoom{left: max(0, ceiling-w.Used), returns: w.Returns}, renews: w.FreesAt}
 	if pool.DrainedUntil.After(now) {
 		b.now.left, b.renews, b.closed = 0, pool.DrainedUntil, true
 	}

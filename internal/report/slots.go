@@ -137,10 +137,6 @@ func NextSlots(st standing.Standing, n int, key string, detailed bool) []ingest.
 	slots := st.Pace.Schedule.Upcoming(st.Latest, st.Now,
 		n, func(s ingest.Series) bool { return key == "" || s.Key == key })
 	for i, slot := range slots {
-		if slot.FirstDueAt.IsZero() {
-			slots[i].Reason = orLater(st.Facts, slot.DueAt)
-			continue
-		}
 		slots[i].Reason = joined(WaitText(st, slot), orLater(st.Facts, slot.DueAt))
 		if detailed {
 			slots[i].Reason = joined(slots[i].Reason, slot.Reason)
