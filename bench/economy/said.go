@@ -64,7 +64,7 @@ func (p *program) say(ctx context.Context, rec *recorder, worked []ingest.SlotRe
 	}
 	s := saying{at: now, next: map[ingest.Series]time.Time{}, orLater: map[ingest.Series]bool{}, every: p.every, forecast: f.Forecast, why: f.Pace.String()}
 	for series, slot := range f.Pace.Schedule.Nexts(f.Latest, now) {
-		s.next[series], s.orLater[series] = slot.DueAt, !f.MayBeRefused(slot.DueAt).IsZero()
+		s.next[series], s.orLater[series] = slot.DueAt, f.Forecast.Unsure(slot.DueAt)
 	}
 	for _, slot := range f.Pace.Schedule.Waiting(f.Latest, now) {
 		s.stopped = s.stopped || slot.RetryAt.After(now)

@@ -27,8 +27,14 @@ type Forecast struct {
 	RunsOutAt time.Time `json:"runs_out_at,omitzero"` // when the first slot that cannot be paid for is due
 	BackAt    time.Time `json:"back_at,omitzero"`     // when units for what has to wait come back, after RunsOutAt
 	// SureUntil is the earliest time of an unforeseen refusal on a day before, or when today's charts reach its count, if
-	// the plan depends on that: the provider may refuse from then on, as others come again.
+	// the plan depends on that: the provider may refuse from then on, as others come again. While a refusal is doubted, it
+	// is when one call asks again.
 	SureUntil time.Time `json:"sure_until,omitzero"`
+}
+
+// Unsure reports whether the provider may refuse a slot that is due at a time, which then comes later.
+func (f Forecast) Unsure(due time.Time) bool {
+	return !f.Fits && !f.SureUntil.IsZero() && !due.Before(f.SureUntil)
 }
 
 // Lasting is how the quota lasts until the provider's day ends, best first.
@@ -88,6 +94,9 @@ func (s PricedSchedule) Forecast(r quota.Report, pace PacedSchedule, waiting map
 		expected, fits := s.spare(planned.Pools[i], needs, f.Until, now)
 		if spare > expected {
 			f.SetAside[p.Pool] = spare - expected
+		}
+		if p.Probe > 0 && price.Total[p.Pool] > 0 {
+			f.SureUntil = p.DrainedUntil
 		}
 		f.Spare[p.Pool] = expected
 		f.Fits = f.Fits && fits

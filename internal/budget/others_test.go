@@ -317,9 +317,13 @@ func TestADoubtedNoIsExpectedToEndAsTheLastOneDid(t *testing.T) {
 		t.Errorf("%+v, %q, want a wait until the next call asks", lifted.Jobs, lifted)
 	}
 	for name, r := range map[string]quota.Report{"doubted": unknown.Report, "not doubted": undoubted(unknown.Report)} {
-		want := unknown.Jobs[0].Hold
+		want, asks := unknown.Jobs[0].Hold, time.Time{}
 		if name == "doubted" { // one call asks before
 			want = midnight.AddDate(0, 0, 3).Add(10*time.Hour + 5*time.Minute)
+			asks = want
+		}
+		if f, err := s.Forecast(r, unknown, nil, r.At); err != nil || !f.SureUntil.Equal(asks) || f.Unsure(want) != !asks.IsZero() {
+			t.Errorf("%s: sure until %v, %v, want %v", name, f.SureUntil, err, asks)
 		}
 		for _, p := range unknown.Resume(r).Pools {
 			if at := p.ResumesAt[quota.Scheduled]; p.Pool == "units" && !at.Equal(want) {

@@ -115,7 +115,7 @@ func NewSeriesDocuments(s standing.Standing, key string) (all []SeriesDocument) 
 			}
 		}
 		if comes {
-			d.orLater = orLater(s.Facts, next.DueAt)
+			d.orLater = orLater(s.Forecast, next.DueAt)
 		}
 		d.Reason = joined(d.Reason, d.orLater)
 		all = append(all, d)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -137,7 +138,7 @@ func NextSlots(st standing.Standing, n int, key string, detailed bool) []ingest.
 	slots := st.Pace.Schedule.Upcoming(st.Latest, st.Now,
 		n, func(s ingest.Series) bool { return key == "" || s.Key == key })
 	for i, slot := range slots {
-		slots[i].Reason = joined(WaitText(st, slot), orLater(st.Facts, slot.DueAt))
+		slots[i].Reason = joined(WaitText(st, slot), orLater(st.Forecast, slot.DueAt))
 		if detailed {
 			slots[i].Reason = joined(slots[i].Reason, slot.Reason)
 		}
@@ -146,11 +147,11 @@ func NextSlots(st standing.Standing, n int, key string, detailed bool) []ingest.
 }
 
 // orLater says why a slot may come later than its time; "" if nothing tells of that.
-func orLater(f standing.Facts, due time.Time) string {
-	if from := f.MayBeRefused(due); !from.IsZero() {
-		return "or later: the provider may refuse from " + term.StampFrom(from) + " on"
+func orLater(f budget.Forecast, due time.Time) string {
+	if !f.Unsure(due) {
+		return ""
 	}
-	return ""
+	return "or later: the provider may refuse from " + term.StampFrom(f.SureUntil) + " on"
 }
 
 // joined returns the texts that are not empty.

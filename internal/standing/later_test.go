@@ -10,7 +10,7 @@ import (
 )
 
 // A slot that is due after the hour when the provider may refuse comes then or later, and every list of slots and series
-// says so; so does each slot that a doubted refusal holds.
+// says so.
 func TestASlotThatMayBeRefusedComesThenOrLater(t *testing.T) {
 	slower := func(f *standing.Facts) {
 		f.Forecast.Fits, f.Forecast.State, f.Forecast.SureUntil = false, budget.Slower, noon.Add(20*time.Minute)
@@ -24,13 +24,6 @@ func TestASlotThatMayBeRefusedComesThenOrLater(t *testing.T) {
 		{"all is well", func(*standing.Facts) {}, "", ""},
 		{"a plan that rests on a refusal", slower, "", from1220},
 		{"a plan that fits", func(f *standing.Facts) { slower(f); f.Forecast.Fits = true }, "", ""},
-		{"a doubted refusal", func(f *standing.Facts) {
-			slower(f)
-			f.Report.Pools[0].Probe, f.Report.Pools[0].DrainedUntil = 2, noon.Add(10*time.Minute)
-		}, "or later: the provider may refuse from 2026-02-14 12:10:00Z on", "or later: the provider may refuse from 2026-02-14 12:10:00Z on"},
-		{"one of a pool that the schedule does not use", func(f *standing.Facts) {
-			f.Report.Pools[0].Pool, f.Report.Pools[0].Probe, f.Report.Pools[0].DrainedUntil = "search", 2, noon.Add(10*time.Minute)
-		}, "", ""},
 	} {
 		f := facts(t)
 		tt.make(&f)

@@ -2,7 +2,6 @@ package standing
 
 import (
 	"context"
-	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
@@ -57,18 +56,4 @@ func (f *Facts) Foresee(ctx context.Context, schedule budget.PricedSchedule, oth
 		}
 	}
 	return err
-}
-
-// MayBeRefused returns from when on the provider may refuse a slot that is due then, which comes later in that case;
-// zero if nothing tells of that. A refusal that is doubted may stand.
-func (f Facts) MayBeRefused(due time.Time) (from time.Time) {
-	for _, p := range f.Report.Pools {
-		if p.Probe > 0 && p.DrainedUntil.After(f.Now) && f.Forecast.Scheduled[p.Pool] > 0 {
-			return p.DrainedUntil
-		}
-	}
-	if f.Forecast.Fits || due.Before(f.Forecast.SureUntil) {
-		return from
-	}
-	return f.Forecast.SureUntil
 }
