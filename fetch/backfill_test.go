@@ -141,7 +141,7 @@ func (d doomed) Take(ctx context.Context, r quota.Request) (quota.Decision, erro
 	return d.Quota.Take(ctx, r)
 }
 
-func TestABackfillThatIsInterruptedAnywhereGoesOnWhereItWas(t *testing.T) {
+func TestLongABackfillThatIsInterruptedAnywhereGoesOnWhereItWas(t *testing.T) {
 	for _, kind := range []ingest.BackfillKind{ingest.BackfillUploads, ingest.BackfillSearch} {
 		for _, dies := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s dies %v", kind, dies), func(t *testing.T) {

@@ -96,7 +96,7 @@ func TestThePriceInThePlanEqualsTheUpstreamsCount(t *testing.T) {
 
 // A search whose slices hold more than an upstream lists is split, resumes over the days that its pool allows, and
 // brings every video once. On the day its quota ends another program spends too.
-func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
+func TestLongASearchIsSplitAndResumedOverDays(t *testing.T) {
 	start := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5, CostTable: "split-2026-06", Limits: map[string]int64{"search": 30}}, start)
 	at(t, start.Format(time.RFC3339))

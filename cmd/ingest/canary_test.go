@@ -113,7 +113,7 @@ func TestEveryCommandIsInTheCanaryTest(t *testing.T) {
 
 // I6: no byte of any output or file holds the key, whatever the command, whatever is wrong with the upstream, and
 // however the key was given. Each command meets each hazard and each way; each hazard meets each way.
-func TestNoCommandShowsTheKey(t *testing.T) { noCommandShowsTheKey(t, share{of: 10}) }
+func TestNoCommandShowsTheKey(t *testing.T) { noCommandShowsTheKey(t, share{of: 30}) }
 
 func TestLongNoCommandShowsTheKey(t *testing.T) { noCommandShowsTheKey(t, longShare(t)) }
 

@@ -53,7 +53,7 @@ var unsayable = []string{
 	"regions: [XX]", "category: music", "61 * * * *", "no_such_parameter", "plan: none", "every: 30m}, {name: a,", "gateway: {listen: 0.0.0.0:8090}",
 }
 
-func TestTheSchemaAndTheProgramTakeTheSameConfigs(t *testing.T) {
+func TestLongTheSchemaAndTheProgramTakeTheSameConfigs(t *testing.T) {
 	text, err := os.ReadFile("../../packaging/schema/config.schema.json")
 	if err != nil {
 		t.Fatal(err)

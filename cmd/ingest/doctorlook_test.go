@@ -121,7 +121,7 @@ func TestTheDoctorsExitCode(t *testing.T) {
 }
 
 // One call, taken from the ledger first, and announced before and after.
-func TestTheDoctorAsksOnce(t *testing.T) {
+func TestLongTheDoctorAsksOnce(t *testing.T) {
 	well := newWard(t)
 	for _, tt := range []struct {
 		name, fault string

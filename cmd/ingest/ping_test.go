@@ -141,7 +141,7 @@ func TestPingOfARunThatASignalEnds(t *testing.T) {
 
 // Serve tells how it goes once its first round is done: success, also while it is stopped by quota; failure while its gate
 // is closed, and what to do.
-func TestPingTellsHowServeGoes(t *testing.T) {
+func TestLongPingTellsHowServeGoes(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		before func(t *testing.T)

@@ -101,7 +101,7 @@ func TestTwoServesFetchEachSlotOnce(t *testing.T) {
 	}
 }
 
-func TestASignalEndsServeInTheMiddleOfAPass(t *testing.T) {
+func TestLongASignalEndsServeInTheMiddleOfAPass(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		sim, slow := slowStandIn(t)
 		at(t, "2026-02-14T09:40:00Z")

@@ -12,7 +12,7 @@ import (
 )
 
 // The ledger is down at the start, comes, and is lost: serve survives it all, and resumes its work.
-func TestServeLivesThroughALedgerThatComesAndGoes(t *testing.T) {
+func TestLongServeLivesThroughALedgerThatComesAndGoes(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5})
 	redis := faulty.Redis(t)
 	redis.Kill()

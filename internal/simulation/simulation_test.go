@@ -62,12 +62,8 @@ func simulateSeeds(t *testing.T, seeds int) {
 
 // The same on the real store and the real quota.db, as the ledger itself and as the journal beside a
 // remote one.
-func TestSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 1) }
-
-func TestLongSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 4) }
-
-func simulateOnFiles(t *testing.T, seeds uint64) {
-	t.Helper()
+func TestLongSimulationOnFiles(t *testing.T) {
+	const seeds = uint64(4)
 	for name, backend := range map[string]backend{"quota.db as the ledger": ledgerInAFile, "quota.db as the journal": journalInAFile} {
 		total := simulated{}
 		for seed := range seeds {

@@ -199,7 +199,7 @@ func (o *observatory) inTime(handle string, since time.Time, interval time.Durat
 
 // A job watches 10 channels every hour. Where 20 uploads come in a day, that costs 260 units at most, by the stand-in's own
 // count, and each is stored once, within two intervals.
-func TestTenChannelsCostAtMost260UnitsADay(t *testing.T) {
+func TestLongTenChannelsCostAtMost260UnitsADay(t *testing.T) {
 	o := observe(t, []int{0, 1, 2, 5, 0, 1, 2, 5, 1, 3}, 0, nil)
 	o.schedule(uploadsJob(o.up, 10))
 	price, err := o.plan.DayPrice(o.start)
