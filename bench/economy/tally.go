@@ -68,6 +68,9 @@ func (t tally) String() (text string) {
 	for _, mouth := range mouths {
 		if s := t[mouth]; s.All > 0 {
 			text += fmt.Sprintf("; %s %d/%d", mouth, s.True, s.All)
+			if s.Hidden > 0 {
+				text += fmt.Sprintf(" (%d could not be known)", s.Hidden)
+			}
 		}
 	}
 	return text
