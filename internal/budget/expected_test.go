@@ -52,7 +52,7 @@ func TestAPlanBesideOthersAtRandomIsSureForAsLongAsItSays(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	said, came, drew, free := 0, 0, int64(0), int64(0)
 	for seed := range uint64(40) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a simulation
+		random := rand.New(rand.NewPCG(seed, 1))
 		w := budget.OthersWatch{Notes: &notes{}, Schedule: s, Log: slog.New(slog.DiscardHandler)}
 		for n := range 14 {
 			begins := midnight.AddDate(0, 0, n)

@@ -226,10 +226,8 @@ func (h OthersHistory) String(t *quota.Tariff, today time.Time) string {
 	var parts []string
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
-			if w.Day() {
-				if text := othersText(h[pool.Name], today, pool.Name, w.Limit); text != "" {
-					parts = append(parts, text)
-				}
+			if text := othersText(h[pool.Name], today, pool.Name, w.Limit); w.Day() && text != "" {
+				parts = append(parts, text)
 			}
 		}
 	}
@@ -248,16 +246,16 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 	if more != "" {
 		more = "; " + more
 	}
-	most, inARow, before, ended := int64(0), 0, time.Time{}, false
+	most, inARow, before := int64(0), 0, time.Time{}
 	for _, d := range slices.Backward(days) {
+		took, by := d.took(limit)
 		if !d.Begins.Before(today) {
 			continue
 		}
-		if took, by := d.took(limit); !ended && took >= planned/2 && took > 0 {
-			most, inARow, before = max(most, took), inARow+1, latest(before, today.Add(by))
-		} else {
-			ended = true
+		if took < max(planned/2, 1) {
+			break
 		}
+		most, inARow, before = max(most, took), inARow+1, latest(before, today.Add(by))
 	}
 	if same := weekday(days, today); same != nil && inARow == 0 {
 		took, by := same.took(limit)

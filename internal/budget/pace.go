@@ -72,8 +72,8 @@ func (p PacedSchedule) delays(job string, from, until time.Time) bool {
 	})
 }
 
-// Resume returns a report whose purpose with nothing left resumes no earlier than the pace lets its jobs, unless one call
-// is admitted before that, to ask whether a doubted refusal still holds.
+// Resume returns a report whose purpose with nothing left resumes no earlier than the pace lets its jobs, unless one
+// call is admitted before that, to ask whether a doubted refusal still holds.
 func (p PacedSchedule) Resume(r quota.Report) quota.Report {
 	r.Pools = slices.Clone(r.Pools)
 	for i, pool := range r.Pools {
