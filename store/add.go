@@ -168,9 +168,9 @@ func (a *addition) folded() []ingest.Slot {
 
 // inRow reports whether a missed tick follows another, for the same reason.
 func (a *addition) inRow(last, next ingest.Slot) bool {
-	return next.State == ingest.Missed && last.State == ingest.Missed && last.Series() == next.Series() &&
-		last.Kind == next.Kind && last.Reason == next.Reason && last.DueAt.Before(next.DueAt) &&
-		last.DueAt.Unix() > a.series[last.Series()].newest
+	missed := last.State == ingest.Missed && next.State == ingest.Missed
+	alike := last.Series() == next.Series() && last.Kind == next.Kind && last.Reason == next.Reason
+	return missed && alike && last.DueAt.Before(next.DueAt) && last.DueAt.Unix() > a.series[last.Series()].newest
 }
 
 // moveSeries makes the new slots the ones to claim, and skips the slots that were due before them. A running claim

@@ -52,9 +52,11 @@ func TestInspectReadsAStoreAndLeavesItAlone(t *testing.T) {
 		t.Errorf("claimed %+v, failed %+v", slots.Claimed, slots.Failed)
 	}
 	india, states, latest := ingest.Series{Job: "chart", Key: "IN"}, ingest.Series{Job: "chart", Key: "US"}, slots.Latest
-	if latest.Ended[india].State != ingest.Done || latest.Done[india].DueAt.IsZero() ||
-		latest.Ended[states].State != ingest.Stopped || latest.Ended[states].Reason == "" || !latest.Done[states].DueAt.IsZero() {
-		t.Errorf("%+v", latest)
+	if ended := latest.Ended[india]; ended.State != ingest.Done || latest.Done[india].DueAt.IsZero() {
+		t.Errorf("IN: got %+v, want done", ended)
+	}
+	if ended := latest.Ended[states]; ended.State != ingest.Stopped || ended.Reason == "" || !latest.Done[states].DueAt.IsZero() {
+		t.Errorf("US: got %+v, done %v, want stopped with a reason, never done", ended, latest.Done[states].DueAt)
 	}
 	if after := contents(t, dir); !slices.Equal(after, before) {
 		t.Errorf("it lay beside %v, and lies beside %v", before, after)

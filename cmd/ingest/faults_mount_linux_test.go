@@ -60,8 +60,10 @@ func TestNothingIsSpentWithoutRoomForAnAnswer(t *testing.T) {
 	full := func(left int, args ...string) (code int, out string) {
 		cmd, stdout, stderr := p.command(nil, args...)
 		saved, data := quoted(p.dir+"/saved"), quoted(p.data())
-		if !mounting(t, cmd, "rm -rf "+saved+" && cp -a "+data+" "+saved+" && mount -t tmpfs -o size=20m none "+data+" && chmod 700 "+data+" && cp -a "+saved+"/. "+data+
-			" && head -c $(( $(df -k --output=avail "+data+" | tail -1) * 1024 - "+strconv.Itoa(left<<10)+" )) /dev/zero > "+data+"/filler") {
+		mount := "rm -rf " + saved + " && cp -a " + data + " " + saved + " && mount -t tmpfs -o size=20m none " + data +
+			" && chmod 700 " + data + " && cp -a " + saved + "/. " + data
+		room := "$(( $(df -k --output=avail " + data + " | tail -1) * 1024 - " + strconv.Itoa(left<<10) + " ))"
+		if !mounting(t, cmd, mount+" && head -c "+room+" /dev/zero > "+data+"/filler") {
 			t.Skip("mount: a disk that can be filled needs the right to mount, which this user does not have")
 		}
 		code = p.exit(cmd)

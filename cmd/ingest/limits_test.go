@@ -273,8 +273,14 @@ func wantLimited(t *testing.T, fields bool, send func(r *http.Request, from stri
 	}{{"GET", "/search?q=a", 200}, {"GET", "/search", 200}, {"GET", "/search", 429}, {"POST", "/search", 200}, {"GET", "/other", 200}, {"GET", "/", 429}} {
 		resp, text := ask(c.method, c.target, "127.0.0.7")
 		t.Logf("%s: %s %s: %d", strings.TrimPrefix(t.Name(), "TestLongLimits"), c.method, c.target, resp.StatusCode)
-		if resp.StatusCode != c.want || c.want == 200 && (text != "site "+strings.TrimSuffix(c.target, "?q=a") || fields && resp.Header.Get("RateLimit") == "") || (resp.Header.Get("Retry-After") != "") != (c.want == 429) {
-			t.Errorf("request %d: %d %q %v", i+1, resp.StatusCode, text, resp.Header)
+		if retry := resp.Header.Get("Retry-After"); resp.StatusCode != c.want || (retry != "") != (c.want == 429) {
+			t.Errorf("request %d: got %d, Retry-After %q, want %d: %q %v", i+1, resp.StatusCode, retry, c.want, text, resp.Header)
+		}
+		if want := "site " + strings.TrimSuffix(c.target, "?q=a"); c.want == 200 && text != want {
+			t.Errorf("request %d: got %q, want %q", i+1, text, want)
+		}
+		if c.want == 200 && fields && resp.Header.Get("RateLimit") == "" {
+			t.Errorf("request %d: got no RateLimit, want one: %v", i+1, resp.Header)
 		}
 	}
 	if resp, _ := ask("GET", "/", "127.0.0.8"); resp.StatusCode != 200 {

@@ -350,9 +350,14 @@ func FuzzMapVideos(f *testing.F) {
 		}
 		for _, v := range page.Videos {
 			d := describe(v)
-			if v.ID == "" || strings.ContainsAny(v.ID, ", &\x00") || strings.HasPrefix(d.Views+d.Likes, "-") || v.Duration < 0 ||
-				v.Live && v.Duration != 0 || v.PublishedAt.Year() > 9999 || v.Thumbnail != "" && !strings.HasPrefix(v.Thumbnail, "https://") {
-				t.Errorf("%+v", d)
+			if v.ID == "" || strings.ContainsAny(v.ID, ", &\x00") {
+				t.Errorf("id: got %q, want one that a list of ids can have", v.ID)
+			}
+			if strings.HasPrefix(d.Views+d.Likes, "-") || v.Duration < 0 || v.Live && v.Duration != 0 || v.PublishedAt.Year() > 9999 {
+				t.Errorf("got %+v, want no negative number, no length of a live video, a year up to 9999", d)
+			}
+			if v.Thumbnail != "" && !strings.HasPrefix(v.Thumbnail, "https://") {
+				t.Errorf("thumbnail: got %q, want https or none", v.Thumbnail)
 			}
 		}
 		found, err := dailymotion.MapFound(body, 1)

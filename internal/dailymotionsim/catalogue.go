@@ -140,8 +140,9 @@ func (c *catalogue) find(q query, at time.Time) []*video {
 		})
 	}
 	return slices.DeleteFunc(slices.Clone(found), func(v *video) bool {
-		return q.channel != "" && v.channel != q.channel || q.owners != nil && !slices.Contains(q.owners, v.ownerID) ||
-			v.created < q.after || q.before != 0 && v.created >= q.before
+		otherChannel := q.channel != "" && v.channel != q.channel
+		otherOwner := q.owners != nil && !slices.Contains(q.owners, v.ownerID)
+		return otherChannel || otherOwner || v.created < q.after || q.before != 0 && v.created >= q.before
 	})
 }
 

@@ -181,9 +181,12 @@ func TestStaleSeriesAreAllCountedAndShareOneReason(t *testing.T) {
 	d := &doctor.Doctor{Config: &config.Config{Data: dir}, Clock: clock, Schedule: func() (regions.Schedule, error) { return schedule, nil },
 		PricedSchedule: func() (budget.PricedSchedule, error) { return budget.PricedSchedule{}, errors.New("no costs") }}
 	f := doctor.LookFreshness(t.Context(), d)
-	if f.Status != doctor.Warn || !strings.HasPrefix(f.Detail, "nothing was fetched yet; chart US (never done, ") || !strings.HasSuffix(f.Detail, "; and 5 more") ||
-		strings.Count(f.Detail, "no quota, try at noon") != 1 {
-		t.Errorf("%+v", f)
+	const first, last = "nothing was fetched yet; chart US (never done, ", "; and 5 more"
+	if f.Status != doctor.Warn || !strings.HasPrefix(f.Detail, first) || !strings.HasSuffix(f.Detail, last) {
+		t.Errorf("got %+v, want a warning from %q to %q", f, first, last)
+	}
+	if n := strings.Count(f.Detail, "no quota, try at noon"); n != 1 {
+		t.Errorf("got the reason %d times, want once: %+v", n, f)
 	}
 }
 
@@ -207,9 +210,12 @@ func TestABadDayIsSeenAtAGlance(t *testing.T) {
 		return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	}
 	usual := screen(doctor.Usual)
-	if len(usual) > 12 || usual[0] != "15 ok, 4 warn, 3 fail" || !strings.HasPrefix(usual[1], "fail  fail-0") ||
-		!strings.HasSuffix(usual[len(usual)-1], "more: ingest doctor --all") {
-		t.Errorf("in %d lines:\n%s", len(usual), strings.Join(usual, "\n"))
+	last := usual[len(usual)-1]
+	if len(usual) > 12 || usual[0] != "15 ok, 4 warn, 3 fail" || !strings.HasPrefix(usual[1], "fail  fail-0") {
+		t.Errorf("got %d lines, want 12 at most, the tally and the first failure on top:\n%s", len(usual), strings.Join(usual, "\n"))
+	}
+	if want := "more: ingest doctor --all"; !strings.HasSuffix(last, want) {
+		t.Errorf("last line: got %q, want %q at its end", last, want)
 	}
 	all := strings.Join(screen(doctor.All), "\n")
 	for _, f := range found {

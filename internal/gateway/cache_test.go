@@ -20,8 +20,11 @@ func TestACachedAnswerIsFreeUntilItIsStale(t *testing.T) {
 	first := w.ask(http.MethodGet, videos, "")
 	second := w.ask(http.MethodGet, videos, "")
 	unchanged := w.ask(http.MethodGet, videos, "", "If-None-Match", first.Header.Get("Etag"))
-	if second.body != first.body || second.Header.Get("Ingest-Cost") != "0" || second.Header.Get("Ingest-Remaining") != "" || unchanged.StatusCode != http.StatusNotModified || w.calls() != 1 || w.saved.Load() != 2 {
-		t.Errorf("second %d %v, unchanged %d, %d arrived, saved %d", second.StatusCode, second.Header, unchanged.StatusCode, w.calls(), w.saved.Load())
+	if second.body != first.body || second.Header.Get("Ingest-Cost") != "0" || second.Header.Get("Ingest-Remaining") != "" {
+		t.Errorf("second: got %q, %v, want %q at cost 0", second.body, second.Header, first.body)
+	}
+	if unchanged.StatusCode != http.StatusNotModified || w.calls() != 1 || w.saved.Load() != 2 {
+		t.Errorf("got %d, %d calls, %d saved, want 304, 1 and 2", unchanged.StatusCode, w.calls(), w.saved.Load())
 	}
 	if w.ask(http.MethodGet, videos, "", "Cache-Control", "no-cache"); w.calls() != 2 {
 		t.Errorf("no-cache: %d arrived, want 2", w.calls())

@@ -228,8 +228,12 @@ func TestLongAForeignYouTubeToolIsAClient(t *testing.T) {
 	}
 	run(t, dir, &got, "node", "calls.js", url)
 	t.Logf("youtube-node reports %+v", got)
-	if got.Found != 5 || got.Popular != 5 || got.Videos != 11 || got.Status != http.StatusForbidden || got.Reason != "quotaExceeded" || !strings.Contains(got.Says, "most by client reports videos.list (12 in 24h)") {
-		t.Errorf("youtube-node reports %+v", got)
+	if got.Found != 5 || got.Popular != 5 || got.Videos != 11 {
+		t.Errorf("youtube-node: got %+v, want 5 found, 5 popular, 11 videos", got)
+	}
+	says := "most by client reports videos.list (12 in 24h)"
+	if got.Status != http.StatusForbidden || got.Reason != "quotaExceeded" || !strings.Contains(got.Says, says) {
+		t.Errorf("youtube-node: got %+v, want 403 quotaExceeded, %q", got, says)
 	}
 	if asked() != 14 || w.calls() != 13 {
 		t.Errorf("it asked %d times, and %d calls arrived, want 14 and 13", asked(), w.calls())

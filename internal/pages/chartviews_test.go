@@ -135,8 +135,13 @@ func TestManyRegionsAreChosenByName(t *testing.T) {
 	s.Documents = func() (*report.Documents, error) { return docs, nil }
 	body := bodyOf(t, get(t, s, "/charts/JP"))
 	tabs, rest, _ := strings.Cut(body, `<details class="regions"`)
-	if strings.Count(tabs, `href="/charts/`) != 8 || !strings.Contains(tabs, `href="/charts/JP" aria-current="page"`) || !strings.Contains(rest, "All 10 regions") || !strings.Contains(rest, `href="/charts/CA">Name of CA <small>CA</small>`) {
-		t.Errorf("the tabs or the list of names are wrong:\n%s", body)
+	if n := strings.Count(tabs, `href="/charts/`); n != 8 || !strings.Contains(tabs, `href="/charts/JP" aria-current="page"`) {
+		t.Errorf("got %d tabs, want 8, and JP as the current one:\n%s", n, tabs)
+	}
+	for _, want := range []string{"All 10 regions", `href="/charts/CA">Name of CA <small>CA</small>`} {
+		if !strings.Contains(rest, want) {
+			t.Errorf("the list of names: got no %q:\n%s", want, rest)
+		}
 	}
 	if !strings.Contains(body, "<h1>Most popular in Japan: Music</h1>") {
 		t.Errorf("a category's chart has no title of its own:\n%s", body)
@@ -151,8 +156,13 @@ func TestABadgeSaysHowFreshAChartIs(t *testing.T) {
 	}
 	answer := get(t, s, "/badge/us.svg")
 	body := bodyOf(t, answer)
-	if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != "image/svg+xml" || !strings.Contains(body, `aria-label="US chart: no &lt;quota&gt;, 8 min"`) || !strings.Contains(body, "#8c5200") {
-		t.Errorf("%d %v\n%s", answer.StatusCode, answer.Header, body)
+	if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != "image/svg+xml" {
+		t.Errorf("got %d %v, want 200 and a picture", answer.StatusCode, answer.Header)
+	}
+	for _, want := range []string{`aria-label="US chart: no &lt;quota&gt;, 8 min"`, "#8c5200"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got no %q:\n%s", want, body)
+		}
 	}
 	for _, path := range []string{"/badge/ZZ.svg", "/badge/US.png", "/badge/US"} {
 		if answer := get(t, s, path); answer.StatusCode != http.StatusNotFound {

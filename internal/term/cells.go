@@ -91,8 +91,7 @@ func csvText(value any) string {
 func defuseFormula(s string) string {
 	text := Clean(s)
 	seen := strings.TrimLeftFunc(text, unicode.IsSpace)
-	if strings.HasPrefix(s, "\t") || strings.HasPrefix(s, "\r") || strings.HasPrefix(s, "\n") ||
-		seen != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(seen)[0]) {
+	if s != "" && strings.Contains("\t\r\n", s[:1]) || seen != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(seen)[0]) {
 		return "'" + text
 	}
 	return text

@@ -119,8 +119,14 @@ func TestAFeedIsAtom(t *testing.T) {
 		if err := xml.Unmarshal([]byte(text), &doc); err != nil || code != 200 || header["Content-Type"][0] != "application/atom+xml" {
 			t.Fatalf("%s: %d, %v\n%s", path, code, err, text)
 		}
-		if doc.Title != want[0] || !strings.HasPrefix(doc.ID, "urn:uuid:") || doc.Author.Name != "YouTube" || !strings.Contains(doc.Rights, "https://www.youtube.com/t/terms") || doc.Link[0].Rel != "self" || !strings.Contains(doc.Link[0].Href, "format=atom") {
-			t.Errorf("%s: %+v", path, doc)
+		if doc.Title != want[0] || !strings.HasPrefix(doc.ID, "urn:uuid:") {
+			t.Errorf("%s: got %q, id %q, want %q, urn:uuid:...", path, doc.Title, doc.ID, want[0])
+		}
+		if doc.Author.Name != "YouTube" || !strings.Contains(doc.Rights, "https://www.youtube.com/t/terms") {
+			t.Errorf("%s: got author %q, rights %q, want YouTube and its terms", path, doc.Author.Name, doc.Rights)
+		}
+		if self := doc.Link[0]; self.Rel != "self" || !strings.Contains(self.Href, "format=atom") {
+			t.Errorf("%s: got the link %+v, want self with format=atom", path, self)
 		}
 		seen := map[string]bool{doc.ID: true}
 		for i, e := range append([]entry{doc.entry}, doc.Entry...) {

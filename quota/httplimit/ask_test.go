@@ -67,13 +67,19 @@ func TestAProgramAsksForItsClients(t *testing.T) {
 		Routes: []httplimit.Route{{Name: "search", Pattern: "GET /search", Cost: 2}},
 	})
 	resp, answer, _ := s.post(caller, `{"client": "user-7", "route": "search"}`)
-	if resp.StatusCode != 200 || !answer.Allowed || len(answer.Limits) != 1 || answer.Limits[0] != (httplimit.Left{Name: "1m", Limit: 3, Window: 60, Remaining: 1, Reset: 60}) || resp.Header.Get("RateLimit") != `"1m";r=1;t=60` {
-		t.Errorf("%d %+v %v", resp.StatusCode, answer, resp.Header)
+	if resp.StatusCode != 200 || !answer.Allowed || resp.Header.Get("RateLimit") != `"1m";r=1;t=60` {
+		t.Errorf("got %d %+v %v, want 200, allowed, 1 left", resp.StatusCode, answer, resp.Header)
+	}
+	if want := []httplimit.Left{{Name: "1m", Limit: 3, Window: 60, Remaining: 1, Reset: 60}}; !slices.Equal(answer.Limits, want) {
+		t.Errorf("limits: got %+v, want %+v", answer.Limits, want)
 	}
 	s.clock.Advance(20 * time.Second)
 	resp, _, problem := s.post(caller, `{"client": "user-7", "cost": 2}`)
-	if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "40" || !slices.Equal(problem.Violated, []string{"1m"}) || resp.Header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("%d %+v %v", resp.StatusCode, problem, resp.Header)
+	if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "40" || resp.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("got %d %v, want 429 after 40 s as a problem", resp.StatusCode, resp.Header)
+	}
+	if want := []string{"1m"}; !slices.Equal(problem.Violated, want) {
+		t.Errorf("violated: got %v, want %v", problem.Violated, want)
 	}
 	for body, want := range map[string]int64{
 		`{"client": "user-7", "cost": 0}`:                     1, // a look

@@ -157,9 +157,11 @@ var batches = []Case{
 		}
 		hosts := r.standing().Hosts
 		slices.SortFunc(hosts, func(a, b sharedledger.Host) int { return a.At.Compare(b.At) })
-		if len(hosts) != 2 || hosts[0].ID != "two" || hosts[1].ID != "one" || !hosts[1].At.Equal(r.clock.Now()) ||
-			hosts[0].Name != "web-1:/var/lib/ingest" || !slices.Equal(hosts[0].Regions, []string{"US", "GB"}) {
-			r.Fatalf("%+v", hosts)
+		if len(hosts) != 2 || hosts[0].ID != "two" || hosts[1].ID != "one" || !hosts[1].At.Equal(r.clock.Now()) {
+			r.Fatalf("synced hosts: got %+v, want two, then one now", hosts)
+		}
+		if two := hosts[0]; two.Name != "web-1:/var/lib/ingest" || !slices.Equal(two.Regions, []string{"US", "GB"}) {
+			r.Fatalf("host two: got %+v, want its name, and US and GB", two)
 		}
 	}},
 	{ID: "G5", Name: "a drain is synced with a snapshot, and never shortened", check: func(r *rig) {

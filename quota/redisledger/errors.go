@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -125,10 +126,12 @@ func (l *Ledger) noAnswer(ctx context.Context, err error) error {
 
 // unsent reports whether an error means that nothing was sent.
 func unsent(err error) bool {
-	dial, ok := errors.AsType[*net.OpError](err)
-	return ok && dial.Op == "dial" || errors.As(err, new(*tls.CertificateVerificationError)) || errors.Is(err, errTLS) ||
-		errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) ||
-		errors.Is(err, errEarly)
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+		return true
+	}
+	before := []error{errTLS, errEarly, redis.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted}
+	return errors.As(err, new(*tls.CertificateVerificationError)) ||
+		slices.ContainsFunc(before, func(e error) bool { return errors.Is(err, e) })
 }
 
 // errEarly means that the caller gave up before the server was asked.

@@ -68,8 +68,9 @@ func checkWriter(id string) error {
 
 // Check refuses a renewal that is out of bounds or has an empty pool name.
 func (r Renewal) Check() error {
-	if !r.Was.valid() || r.Next < 1 || !r.Next.valid() || r.Next == r.Was ||
-		r.Horizon < 0 || r.Horizon > MaxHorizon || len(r.Pools) > MaxPools || slices.Contains(r.Pools, "") {
+	renewed := r.Was.valid() && r.Next.valid() && r.Next >= 1 && r.Next != r.Was
+	named := len(r.Pools) <= MaxPools && !slices.Contains(r.Pools, "")
+	if !renewed || !named || r.Horizon < 0 || r.Horizon > MaxHorizon {
 		return fmt.Errorf("%w: renewal %+v", quota.ErrUnknown, r)
 	}
 	return quota.CheckAccount(r.Account)
