@@ -259,7 +259,3 @@ CREATE VIRTUAL TABLE video_words USING fts5vocab (video_text, row);
 
 -- The place of each word in each video: doctor compares it with the videos.
 CREATE VIRTUAL TABLE video_places USING fts5vocab (video_text, instance);
-
--- Tidying merges any two segments of one size: a search looks for each word in each segment, so that with one segment
--- instead of fourteen it takes a third to three quarters less time.
-INSERT INTO video_text (video_text, rank) VALUES ('usermerge', 2);

@@ -65,6 +65,9 @@ func (x *index) choose(ctx context.Context, query text.Query) (choice, error) {
 	}
 	c = choice{query: query}
 	if x.q.Order == ByRelevance {
+		if err := x.walkOpen(ctx, query); err != nil {
+			return c, err
+		}
 		if c, err = x.chooseInNames(ctx, query, wanted); err != nil || c.reading == inNames {
 			return c, err
 		}
@@ -84,6 +87,29 @@ func (x *index) choose(ctx context.Context, query text.Query) (choice, error) {
 		}
 	}
 	return c, nil
+}
+
+// walkOpen spares the walk over the index for the query as typed if its last word may be the beginning of one: if few
+// videos match that, and the titles or channels of all have the whole word, these are the matches of both readings.
+func (x *index) walkOpen(ctx context.Context, query text.Query) error {
+	open, asTyped := query.Open().Match(false), query.Match(false)
+	if open == asTyped || len(query) == 1 && !query.IsLong() {
+		return nil
+	}
+	m, err := x.match(ctx, open, min(maxScored, enoughExact)-1)
+	if err != nil || m.capped || len(m.ids) < m.all {
+		return err
+	}
+	if err := x.known(ctx, m.ids); err != nil {
+		return err
+	}
+	for _, id := range m.ids {
+		if !query.EndsIn(x.kept.videos[id].text) {
+			return nil
+		}
+	}
+	x.walked[asTyped] = m
+	return nil
 }
 
 // found is the number of matches of this reading or of the narrower ones.
@@ -191,9 +217,12 @@ func (x *index) chooseVideo(ctx context.Context, query text.Query, wanted rankin
 	}
 	c.reading, c.query = theVideo, query
 	c.matches.ids, err = column[int64](ctx, x.tx, `
-		SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)) AND gone = 0 AND id <= ?2
-			ORDER BY id DESC LIMIT ?3`, listJSON(ids), x.scope.Video, maxMatches)
-	if err == nil {
+		SELECT facts.id FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON video_id = CAST(given.value AS text)
+			WHERE gone = 0 AND facts.id <= ?2`,
+		listJSON(ids), x.scope.Video)
+	newestFirst(c.matches.ids)
+	c.matches.ids = slices.Compact(c.matches.ids)
+	if err == nil && len(c.matches.ids) > 0 {
 		c.first, err = x.rank(ctx, c.matches.ids, wanted)
 	}
 	return c, err

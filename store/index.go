@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/trendvidstream/ingest/store/text"
@@ -121,7 +122,7 @@ const readForgiving = 300_000
 // vocabulary reads the index's words, up to readForgiving entries, since counting a word's videos takes longer the
 // more there are.
 func (x *index) vocabulary(ctx context.Context) text.Vocabulary {
-	left, known := readForgiving, map[string]bool{}
+	left := readForgiving
 	return text.Vocabulary{
 		Like: func(prefix string, word func(string, int)) error {
 			err := each(ctx, x.tx, func(rows *sql.Rows) error {
@@ -139,18 +140,12 @@ func (x *index) vocabulary(ctx context.Context) text.Vocabulary {
 			}
 			return err
 		},
-		Has: func(words []string, documents int) (has bool, err error) {
-			word, asked := "", fmt.Sprint(words, documents)
-			has, again := known[asked]
-			if again {
-				return has, nil
-			}
+		Has: func(words []string, documents int) (bool, error) {
+			word := ""
 			if len(words) == 1 {
 				word = words[0]
 			}
-			has, err = x.has(ctx, text.Phrase(words), word, false, documents)
-			known[asked] = has
-			return has, err
+			return x.has(ctx, text.Phrase(words), word, false, documents)
 		},
 		Any: func(rows [][]string) (bool, error) {
 			phrases := make([]string, len(rows))
@@ -165,6 +160,18 @@ func (x *index) vocabulary(ctx context.Context) text.Vocabulary {
 // has reports whether at least that many videos match. If the query is one word (with prefix: the beginning of one)
 // and the engine stores the number of videos of each word, it tries that first, without reading videos.
 func (x *index) has(ctx context.Context, expr, word string, prefix bool, videos int) (has bool, err error) {
+	asked := expr + " " + strconv.Itoa(videos)
+	if has, again := x.kept.has[asked]; again {
+		return has, nil
+	}
+	if len(x.kept.has) >= keptVideos {
+		clear(x.kept.has)
+	}
+	defer func() {
+		if err == nil {
+			x.kept.has[asked] = has
+		}
+	}()
 	if x.counted && word != "" {
 		last := word
 		if prefix {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store/text"
@@ -22,6 +23,10 @@ type kept struct {
 	charts     map[ingest.Region]regionCharts // "": of all regions
 	traits     blocks                         // of all videos
 	newestSeen int64                          // no video was seen later, in milliseconds; set with traits
+	has        map[string]bool                // answers of index.has, by its arguments
+	categories map[string]string              // the names, by id; nil: not read
+	freshAt    time.Time                      // index.freshAt from the time freshFrom on, in seconds; 0: not known
+	freshFrom  int64
 }
 
 // keptVideos bounds how many videos and how many hits a connection keeps, and keptRegions of how many regions: at most
@@ -86,7 +91,7 @@ func (d *database) renew(ctx context.Context, tx *txn, k *kept) error {
 	}
 	*k = kept{
 		videos: map[int64]keptVideo{}, charted: map[ingest.Region]map[int64]bool{},
-		hits: map[int64]keptHit{}, charts: map[ingest.Region]regionCharts{},
+		hits: map[int64]keptHit{}, charts: map[ingest.Region]regionCharts{}, has: map[string]bool{},
 	}
 	err := tx.QueryRowContext(ctx,
 		`SELECT (SELECT coalesce(max(id), 0) FROM video_facts), (SELECT coalesce(max(id), 0) FROM slots)`).

@@ -102,6 +102,7 @@ func Locate(text string) (l Located) {
 		return Located{}
 	}
 	l.starts = append(l.starts, runes)
+	l.tokens, l.places = make([]string, 0, len(folded)/5), make([]place, 0, len(folded)/5)
 	for w := range words(string(folded)) {
 		first := len(l.tokens)
 		l.tokens = w.tokens(l.tokens, true)

@@ -124,6 +124,20 @@ func (q Query) Open() Query {
 // IsWord reports whether the query is one word, or the beginning of one.
 func (q Query) IsWord() bool { return len(q) == 1 && len(q[0].tokens) == 1 }
 
+// IsLong reports whether the query's last word is so long that few words go on from it.
+func (q Query) IsLong() bool { return len(q[len(q)-1].typed) > 6 }
+
+// EndsIn reports whether the title or the channel's name has the query's last clause word for word.
+func (q Query) EndsIn(d Document) bool {
+	last := q[len(q)-1]
+	for _, tokens := range [][]string{d.TitleTokens, d.Channel} {
+		if _, _, closeness := last.find(tokens, -1); last.column == "" && closeness == 1 {
+			return true
+		}
+	}
+	return false
+}
+
 // Word returns the only token of a query for one word in any field, and whether it is a prefix; "" for other queries.
 func (q Query) Word() (token string, prefix bool) {
 	if !q.IsWord() || q[0].column != "" || len(q[0].others) > 0 {
