@@ -141,6 +141,11 @@ func (l *latencies) add(m latencies) {
 	l.wall, l.cpu = append(l.wall, m.wall...), append(l.cpu, m.cpu...)
 }
 
+// and is the time of one search and of another.
+func (l latencies) and(m latencies) latencies {
+	return latencies{[]float64{l.wall[0] + m.wall[0]}, []float64{l.cpu[0] + m.cpu[0]}}
+}
+
 // cells are p50 and p99 of both.
 func (l latencies) cells() []string {
 	if len(l.wall) == 0 {
