@@ -99,7 +99,7 @@ func (p *pass) admit(ctx context.Context, s step) (quota.Decision, error) {
 	}
 }
 
-// draw draws the call's cost, and refunds it if the run may not spend that much.
+// draw draws the call's cost, and refunds it if the run must not spend that much.
 func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if p.share.exhausted() {
 		return quota.Decision{}, ErrMaxUnits

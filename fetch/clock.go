@@ -12,7 +12,7 @@ import (
 // checkClock returns ingest.ErrClock, before anything is added, fetched or deleted, if now is ahead of every due time
 // in known and differs from the upstream's clock. With a clock a year ahead all stored data would be too old, and
 // every slot of that year would count as done. With a clock that is behind, slots and units would belong to a time that
-// is over. checkClock returns another error if the upstream was not reached, and nil if it does not tell the time.
+// is over. checkClock returns another error if the upstream was not reached, and nil if it does not give the time.
 func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) error {
 	var newest time.Time
 	for _, t := range known {

@@ -233,7 +233,7 @@ func (r *Rate) refresh(ctx context.Context, now time.Time) {
 	}
 }
 
-// save tells the other processes. Without that each uses its own knowledge.
+// save shares the knowledge with the other processes. If it fails, each process uses its own.
 func (r *Rate) save(ctx context.Context) {
 	if r.Notes == nil {
 		return

@@ -14,8 +14,8 @@ import (
 )
 
 // Reconciler brings the table of slots up to date with the clock. Every trigger (cron, a timer, a person) only calls
-// Run or, in a long-running program, Serve. However often and in however many processes that happens, each slot is
-// passed once, and no two slots of a series at the same time.
+// Run or, in a long-running program, Serve. Many processes may call it, as often as they like: each slot is passed
+// once, and no two slots of a series at the same time.
 type Reconciler struct {
 	Jobs     map[string]ingest.Job // by name; slots of any other job are unwanted
 	Schedule Scheduler
@@ -36,11 +36,11 @@ type Reconciler struct {
 	// Reserve returns the amounts that a backfill's calls must leave for the schedule; nil: only the ceilings apply.
 	// Passes call it concurrently.
 	Reserve func(context.Context) quota.Reserve
-	// RefreshCalls returns how many look-ups of old videos a refresh has left today, which has charged that much, by pool.
-	// waits describes the work left for later days. nil: it looks up all videos that are old enough.
+	// RefreshCalls returns how many more look-ups of old videos a refresh may make today, after the amounts that it has
+	// charged, by pool. waits describes the work left for later days. nil: a refresh looks up all old videos.
 	RefreshCalls func(ctx context.Context, now time.Time, charged map[string]int64) (calls int, waits string, err error)
-	// FreeBursts says that the upstream does not charge for calls certainly refused for their rate, which are
-	// refunded.
+	// FreeBursts says that the upstream charges no calls that it refuses for their rate: passes refund them if that
+	// refusal is certain.
 	FreeBursts bool
 	Owner      string        // names this run among all that share the table
 	Workers    int           // passes at once, at most; 0: one
@@ -104,7 +104,7 @@ type DueScan struct {
 	pages map[string]int
 }
 
-// dueScanFor is how long a DueScan holds.
+// dueScanFor is how long a DueScan is valid.
 const dueScanFor = time.Second
 
 // ErrMaxUnits ends a run that has spent RunOptions.MaxUnits, ErrMaxCharges one whose backfill has spent the amount

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// newestKept is how many ids of a list are known to the next slot: one of them is met even if others were deleted.
+	// newestKept is how many ids of a list the next slot knows: it finds one of them even if others were deleted.
 	newestKept = 10
 	// newestPages is how many pages a slot reads at most to meet a known id.
 	newestPages = 10

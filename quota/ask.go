@@ -93,7 +93,7 @@ func (a Ask) ClockGap() time.Duration {
 	return MaxClockGap
 }
 
-// Advance returns the time at which a backend decides: its clock, or its newest entry if that is later, since a log
+// Advance returns the time when a backend decides: its clock, or its newest entry if that is later, since a log
 // must stay in order. newest is zero if there is no entry. It returns ErrUnavailable if the clock is behind that entry
 // by more than ClockGap.
 func (a Ask) Advance(clock, newest time.Time) (time.Time, error) {

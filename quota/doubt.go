@@ -21,7 +21,7 @@ var doubts = []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 2 * t
 // nearLimit is the share of a limit above which a no is believed at once.
 const nearLimit Share = 900_000
 
-// remembered is how long a no that held makes the next one near the same count credible.
+// remembered is how long a refusal that lasted makes the next one near the same count credible.
 const remembered = 7 * 24 * time.Hour
 
 // doubt returns the drain for a provider's no: for minutes until the next probe if our count is far below the limit,
@@ -50,7 +50,7 @@ func (t *Tariff) doubt(p PoolState, today, now, midnight time.Time) Drain {
 	return Drain{Until: now.Add(wait).Truncate(time.Millisecond), Probe: probe + 1}
 }
 
-// stood reports whether a drain was a provider's no of the last days that held until its midnight.
+// stood reports whether a drain was a provider's refusal of the last days that lasted until its midnight.
 func (t *Tariff) stood(last Drain, today time.Time) bool {
 	if last.By != ByProvider || last.Probe > 0 || last.Until.After(today) || last.Until.Before(today.Add(-remembered)) {
 		return false
@@ -75,7 +75,7 @@ func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 			continue
 		}
 		// Random leases almost never coincide (one in ten million), so if two calls are made at once, the stored
-		// lease tells which call is the probe.
+		// lease decides which call is the probe.
 		lease := p.LastDrain
 		random := rand.N(longestLease - probeTime) //nolint:gosec // only to be different
 		lease.Until = d.At.Add(probeTime + random).Truncate(time.Microsecond)

@@ -63,7 +63,7 @@ func (g *Governor) SendWithin() time.Duration {
 }
 
 // Take draws the cost of one call. A refusal is a value. Errors: ErrUnknown for a method without a price or an unknown
-// purpose, ErrNeverFits, ErrClosed when the ledger cannot answer and the call may not go on without it, otherwise the
+// purpose, ErrNeverFits, ErrClosed when the ledger cannot answer and the call must not go on without it, otherwise the
 // ledger's own. A take answered later than SendWithin, as in a process that was suspended, is refunded and drawn
 // again.
 func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {

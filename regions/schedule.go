@@ -114,7 +114,7 @@ func (s JobSchedule) Next(now time.Time) (soonest time.Time) {
 	return soonest
 }
 
-// NextTimes returns the next n times after now at which the job's first key is due, soonest first.
+// NextTimes returns the next n times after now when the job's first key is due, soonest first.
 func (s JobSchedule) NextTimes(now time.Time, n int) []time.Time {
 	var out []time.Time
 	for t := s.next(0, now); len(out) < n; t = s.next(0, t) {
@@ -136,7 +136,7 @@ func (s JobSchedule) times(i int, from, to time.Time) []time.Time {
 	return out
 }
 
-// next returns the first time after t at which key i is due.
+// next returns the first time after t when key i is due.
 func (s JobSchedule) next(i int, t time.Time) time.Time {
 	if s.cron != nil {
 		due := s.staggered(i, s.cron.latest(t.Unix()))
@@ -149,7 +149,7 @@ func (s JobSchedule) next(i int, t time.Time) time.Time {
 	return time.Unix(((t.Unix()-offset)/every+1)*every+offset, 0).UTC()
 }
 
-// latest returns the last time, not after now, at which key i is due.
+// latest returns the last time, not after now, when key i is due.
 func (s JobSchedule) latest(i int, now time.Time) time.Time {
 	if s.cron != nil {
 		tick := s.cron.latest(now.Unix())

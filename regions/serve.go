@@ -8,16 +8,16 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Heartbeat is how often Serve calls do when nothing is due.
+// Heartbeat is the time between two calls of do, in Serve, while nothing is due.
 const Heartbeat = 30 * time.Second
 
-// Serve calls do at once, whenever a slot of the schedule is due, and a heartbeat (0 is Heartbeat) after the last
-// call, until ctx is done. Calls never overlap; slots that come due while do runs share the next call. It returns when
-// ctx is done and do has returned.
+// Serve calls do at its start, whenever a slot of the schedule is due, and at the latest a heartbeat (0 is Heartbeat)
+// after the last call, until ctx is done. Calls never overlap; slots that come due while do runs share the next call.
+// Serve returns when ctx is done and do has returned.
 //
-// robfig/cron ticks. The heartbeat notices changes that its timer cannot notice: that a laptop slept or a clock was
-// set. do gets the time from now, and asks what is due since it last ran, so no slot depends on a tick; it must return
-// quickly, since it delays the next call. Serve does not recover a panic of do.
+// robfig/cron wakes Serve for the slots. Its timer misses a laptop that slept and a clock that was set: the heartbeat
+// covers these. do gets the time from now, and computes the slots due since its last call, so no slot depends on one
+// wake-up. do must return quickly, since it delays the next call. Serve does not recover a panic of do.
 func (all Schedule) Serve(ctx context.Context, heartbeat time.Duration, now func() time.Time,
 	do func(ctx context.Context, now time.Time)) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -51,7 +51,7 @@ func (all Schedule) Serve(ctx context.Context, heartbeat time.Duration, now func
 	}
 }
 
-// after is a cron.Schedule whose job says, when it has run, how long it is until the next run.
+// after is a cron.Schedule whose job sets the time until its next run.
 type after chan time.Duration
 
 func (a after) Next(t time.Time) time.Time {

@@ -7,7 +7,7 @@ import (
 
 // A cron line names local times, and local clocks are sometimes put forward or back. Two rules:
 //
-// A line that names some hours of the day fires once for each local time that it names, at the first instant at which
+// A line that names some hours of the day fires once for each local time that it names, at the first instant when
 // the clock has reached that time: the end of the gap for a time that the clock skips, the first of two for a time
 // that it shows twice. Times in one gap are one slot.
 //
@@ -28,7 +28,7 @@ const (
 // maxOffset is more than any zone's offset from UTC.
 const maxOffset = daySeconds
 
-// next returns the first instant after t at which the line fires.
+// next returns the first instant after t when the line fires.
 func (l *cronLine) next(t int64) int64 {
 	if !l.everyHour {
 		return firstAt(l.zone, l.firstAfter(highestReading(l.zone, t)))
@@ -42,7 +42,7 @@ func (l *cronLine) next(t int64) int64 {
 	}
 }
 
-// latest returns the last instant, not after t, at which the line fired.
+// latest returns the last instant, not after t, when the line fired.
 func (l *cronLine) latest(t int64) int64 {
 	if !l.everyHour {
 		return firstAt(l.zone, l.lastUpTo(highestReading(l.zone, t)))
@@ -69,7 +69,7 @@ func highestReading(zone *time.Location, t int64) wall {
 	return wall(high)
 }
 
-// firstAt returns the first instant at which the zone's clocks show w or later.
+// firstAt returns the first instant when the zone's clocks show w or later.
 func firstAt(zone *time.Location, w wall) int64 {
 	for t := int64(w) - maxOffset; ; {
 		offset, _, end := offsetSpan(zone, t)

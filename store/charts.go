@@ -20,7 +20,7 @@ type noChartError string
 func (e noChartError) Error() string { return string(e) }
 func (noChartError) Unwrap() error   { return ErrNoChart }
 
-// Chart is one region's complete chart as it stood at one slot: no pass in progress shows. For a video's way through
+// Chart is one region's complete chart at one slot: no pass in progress shows. For a video's way through
 // charts see History.
 type Chart struct {
 	Job       string

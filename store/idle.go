@@ -12,7 +12,7 @@ import (
 // idleNote is the row of meta with the machines that do not work, by process.
 const idleNote = "idle machines"
 
-// idleFor is how long a machine's note counts. It repeats it at every heartbeat.
+// idleFor is how long a note of an idle machine is valid. The machine repeats its note at every heartbeat.
 const idleFor = 3 * time.Minute
 
 // Clock returns the clock of the store's database, for a machine that compares its own. It is zero for a file. The
@@ -25,8 +25,8 @@ func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 	return at, s.explain(ctx, "read the database's clock", err)
 }
 
-// SetIdle notes for the other machines that the process does not work; a zero note deletes its earlier one. Notes that
-// no longer count at seen are deleted.
+// SetIdle notes for the other machines that the process does not work; a zero note deletes its earlier one. It also
+// deletes the notes that are no longer valid at seen.
 func (s *Store) SetIdle(ctx context.Context, process string, note ingest.IdleMachine, seen time.Time) error {
 	return s.tx(ctx, "note that this machine does not work", func(tx *txn) error {
 		all := map[string]ingest.IdleMachine{}

@@ -72,7 +72,7 @@ func (c *console) say(format string, args ...any) {
 	}
 }
 
-// tell prints a message for a person on standard error, in one line for logs, or wrapped on a terminal.
+// tell prints a message for a person on standard error: in one line for logs, wrapped on a terminal.
 func (c *console) tell(message string) {
 	if c.narrow {
 		message = term.Wrap(message, term.Screen, "  ")

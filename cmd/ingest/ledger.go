@@ -174,7 +174,7 @@ func (e ledgerFileError) Error() string { return e.text }
 
 func (e ledgerFileError) Unwrap() error { return e.error }
 
-// howToReplace tells how to replace a file that cannot be read.
+// howToReplace says how to replace a file that cannot be read.
 const howToReplace = "run ingest quota rebuild --replace, which moves it aside and counts the store's spends again"
 
 // openRemote returns the Redis or PostgreSQL ledger that the config names; nil for sqlite. It sends nothing yet.

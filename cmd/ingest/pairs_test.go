@@ -36,7 +36,7 @@ type server interface {
 	Thaw()
 }
 
-// spenders are who spends of an account.
+// spenders are the ways to spend from an account.
 var spenders = []struct {
 	name  string
 	spend func(*mover)
@@ -133,7 +133,7 @@ func (m *mover) killed() {
 	m.doubt += 8 // one call in each region
 }
 
-// to goes on with another ledger; with away the old one's server does not answer meanwhile.
+// to changes to another ledger; with away, the server of the old one does not answer meanwhile.
 func (m *mover) to(ledger string, away bool) {
 	if old := m.servers[m.ledger]; away && old != nil && old != m.servers[ledger] {
 		old.Freeze()
@@ -146,8 +146,8 @@ func (m *mover) to(ledger string, away bool) {
 	}
 }
 
-// judge spends the rest, and fails if more arrived than the limit, or the ledger does not count each arrived call
-// once, and is not closed because use is unknown.
+// judge spends the rest. It fails if more units arrived than the limit, or if the ledger counts an arrived call not at
+// all or twice, unless its pools are closed because their use is unknown.
 func (m *mover) judge() {
 	m.t.Helper()
 	takes(sequenceLimit)(m.operator)
@@ -206,7 +206,7 @@ func orders(n int) (all [][]string) {
 	return all
 }
 
-// walkThrough spends on one ledger after the other, by one spender after the other from a first one on.
+// walkThrough spends on each ledger in turn, with each spender in turn, beginning with the first one given.
 func walkThrough(m *mover, order []string, first, moment int) {
 	if moments[moment] == "back again" {
 		order = append(order[:len(order):len(order)], order[0])
@@ -244,7 +244,7 @@ func TestLongNoOrderOfLedgersSpendsTwice(t *testing.T) {
 	}
 }
 
-// losses are the ways to lose quota.db. older is a copy of the file from before it was spent last.
+// losses are the ways to lose quota.db. older is a copy of the file from before the last spend.
 var losses = []struct {
 	name string
 	lose func(m *mover, path, older string)

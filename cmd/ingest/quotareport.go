@@ -58,7 +58,7 @@ func (a *app) scheduleNeeds(l *ledger) func(context.Context) quota.Reserve {
 }
 
 // withReadOnlyLedger is withLedger for a command that only reads. It works even if the store cannot be read. If the
-// data directory does not exist, or may not be written, it opens a copy of the ledger and creates nothing there.
+// data directory does not exist or cannot be written, it opens a copy of the ledger and creates nothing there.
 func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *ledger) error) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	_, err := os.Stat(a.cfg.Data)

@@ -45,7 +45,7 @@ type Headers struct {
 // adapter reads the upstream's answer.
 //
 // It sends a request at most once. net/http would repeat a GET when a kept connection breaks, a second arrival for one
-// take, so that requests have a form that it may not repeat. Connections use HTTP/1.1 only: calls are sequential, so
+// take, so requests have a form that it must not repeat. Connections use HTTP/1.1 only: calls are sequential, so
 // that HTTP/2 gains nothing, and its client repeats requests by rules of its own. A redirect is an answer like any
 // other.
 //

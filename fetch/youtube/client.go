@@ -2,7 +2,7 @@
 // fetch, and the grammar of YouTube's ids, handles and addresses.
 //
 // Google's client builds the requests. Package wire carries the key and keeps the body, which is decoded here, into
-// the fields of ingest.Video: the client's structs cannot tell a withheld count from zero. A bad item does not spoil
+// the fields of ingest.Video: the client's structs have 0 for a withheld count and for zero. A bad item does not spoil
 // its page: a field that differs from the API's documentation is left out of its video, a video without an id out of
 // its list, and ingest.Malformed counts them.
 package youtube

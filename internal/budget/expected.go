@@ -152,7 +152,7 @@ func refusals(days []OthersDay) (n int) {
 }
 
 // sureUntil returns the time when the provider may begin to refuse today although the plan keeps to the level: the
-// earliest at which it did on a remembered day or, if today's charts are faster, at which they reach that day's count.
+// earliest when it did on a remembered day or, if today's charts are faster, when they reach that day's count.
 // By then others may have taken as much. Zero: one refusal at most is remembered, and others are not expected again.
 func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.Time) {
 	for _, pool := range t.Pools {

@@ -15,7 +15,7 @@ type Forecast struct {
 	Scheduled map[string]int64 `json:"scheduled"`         // at most, per pool
 	SetAside  map[string]int64 `json:"set_aside"`         // planned for refreshes, others and failed calls, per pool
 	Refresh   map[string]int64 `json:"refresh,omitempty"` // of SetAside: the refreshes' remaining need
-	// Left at the time of the day at which least is left, of the schedule's ceilings and after all that, per pool;
+	// Left at the time of the day when least is left, of the schedule's ceilings and after all that, per pool;
 	// negative: missing.
 	Spare  map[string]int64 `json:"spare"`
 	Fits   bool             `json:"fits"`             // every slot as configured, at most 15 min after its time

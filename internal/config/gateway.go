@@ -70,7 +70,7 @@ func (c *Config) setGateway(file configFile, y *strictyaml.Document) error {
 	return nil
 }
 
-// CheckGateway refuses an address that the gateway may not listen at.
+// CheckGateway refuses an address where the gateway must not listen.
 func (c *Config) CheckGateway(listen string) error {
 	if err := CheckListen(listen); err != nil {
 		return err

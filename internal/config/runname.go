@@ -11,7 +11,7 @@ import (
 )
 
 // RunName returns a name for this run that is unique in its table of slots. If the system says when processes began,
-// other processes on this machine can tell from the name whether the run has died.
+// other processes on this machine can see from the name whether the run has died.
 func RunName() string {
 	name := fmt.Sprintf("%s/%d/%s", Hostname(), os.Getpid(), rand.Text()[:8])
 	if began := processBegan(os.Getpid()); began != "" {

@@ -61,7 +61,7 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 			return fail(BadConfig, path+" cannot be written", "chmod u+w "+path+", unless it is mounted read-only")
 		}
 	}
-	// The rights alone do not tell of a disk that its system stopped writing to after an error. A file locked with
+	// The rights alone do not show a disk that its system stopped writing to after an error. A file locked with
 	// flock may be opened.
 	lock, err := ownfile.Open(filepath.Join(dir, sqlitefile.LockPath(d.LedgerFile)), os.O_WRONLY)
 	if err == nil {

@@ -53,11 +53,11 @@ type Doctor struct {
 	OpenRemote func(ctx context.Context) (sharedledger.Remote, error) // nil: the ledger is SQLite; nothing is sent
 	Online     Online
 
-	Say func(format string, args ...any) // tells a person the running step
+	Say func(format string, args ...any) // prints the running step for a person
 	// Recount posts the slots' spends that the ledger in quota.db lacks, after MoveBack. lost says why more may have
 	// been spent: then every pool is closed.
 	Recount  func(ctx context.Context) (slots int, lost string, err error)
-	Upgraded func(fromVersion, toVersion int, backup string) // tells a person that a repair upgraded the store
+	Upgraded func(fromVersion, toVersion int, backup string) // called when a repair has upgraded the store
 
 	scratch  scratch
 	standing struct {

@@ -122,7 +122,7 @@ func emergencyLeft(ctx context.Context, d *Doctor) (left []quota.EmergencyLeft, 
 			return nil, false
 		}
 		defer func() { _ = remote.Close() }()
-		// not to be closed: that would tell the remote
+		// not to be closed: that would write to the remote
 		shared, err := sharedledger.Open(g.Tariff, remote, local, d.Config.Hosts)
 		if err != nil {
 			return nil, false

@@ -2,7 +2,7 @@ package doctor
 
 import "syscall"
 
-// networks names file systems on which SQLite's locks may not hold, by their magic numbers: statfs(2).
+// networks names file systems where SQLite's locks may fail, by their magic numbers: statfs(2).
 var networks = map[uint32]string{
 	0x6969: "NFS", 0x517b: "SMB", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x01021997: "9p", 0x65735546: "FUSE",
 	0x00c36400: "Ceph", 0x0bd00bd0: "Lustre", 0x5346414f: "AFS", 0x7461636f: "OCFS2",

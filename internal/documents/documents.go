@@ -37,7 +37,7 @@ type Reader struct {
 type ChartQuery struct {
 	store.ChartQuery
 
-	Compare func(slot time.Time) time.Time // when the chart to compare with stood; nil: compare with none
+	Compare func(slot time.Time) time.Time // the time of the chart to compare with; nil: compare with none
 	Limit   int                            // at most this many videos, and as many that have left; 0: all
 	Also    bool                           // list the other charts that each video is in
 	Course  bool                           // add each video's course

@@ -110,7 +110,7 @@ func AddChartFlags(flags *pflag.FlagSet, q *ChartQuery, at, compare *config.Sinc
 }
 
 // Complete fills in the times of the query, and refuses future times. A length of time to compare over counts back
-// from At or now or, if the same chart stood then, from that chart's slot.
+// from At or now or, if that is in the time of the same chart, from that chart's slot.
 func (q *ChartQuery) Complete(now time.Time, at, compare config.Since) (err error) {
 	if q.At, err = at.Past(now); err == nil {
 		_, err = compare.Past(now)

@@ -17,7 +17,7 @@ func (d *disk) on(do func()) {
 
 func (d *disk) end() { close(d.do) }
 
-// mountError means that we may not mount on this machine.
+// mountError means that we have no right to mount on this machine.
 type mountError struct{ err error }
 
 func (e *mountError) Error() string { return e.err.Error() }

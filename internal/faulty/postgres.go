@@ -61,7 +61,7 @@ func withTest(t T, d *Database, err error) *Database {
 // diskSize is more than a new server needs, and small enough for a machine's memory.
 const diskSize = 112 << 20
 
-// PostgresOnDisk starts a server on its own disk, which Fill fills. If we may not mount one, the test is skipped.
+// PostgresOnDisk starts a server on its own disk, which Fill fills. Without the right to mount one, it skips the test.
 func PostgresOnDisk(t T, settings ...string) *Database {
 	t.Helper()
 	d, err := startPostgres(func(d *Database) error {

@@ -90,7 +90,7 @@ func refused(d quota.Decision, sentence string) *answer {
 	return a.left(d)
 }
 
-// tooFast is the answer if a call may not be sent yet.
+// tooFast is the answer if a call must not be sent yet.
 func tooFast(err error) *answer {
 	e, ok := errors.AsType[*fetch.Error](err)
 	if !ok {

@@ -41,7 +41,7 @@ type call struct {
 func (c *call) target() string { return c.path + "?" + c.query }
 
 // admit finds the method and the client of a request. Nothing is charged yet. Whatever is no GET changes something,
-// which an API key may not.
+// which an API key cannot.
 func (g *Gateway) admit(r *http.Request) (method, client string, refusal *answer) {
 	if r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
 		return "", "", problem(http.StatusForbidden, "forbidden",

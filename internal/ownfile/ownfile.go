@@ -24,7 +24,7 @@ func (e *Error) Unwrap() error { return fs.ErrPermission }
 // Remedy names the trouble and the cure.
 func (e *Error) Remedy() (wrong, advice string) { return e.Path + " " + e.Why, e.Cure }
 
-// reach adds the cure to the system's error about a path that it cannot reach: a directory above may not be entered by
+// reach adds the cure to the system's error about a path that it cannot reach: a directory above cannot be entered by
 // this user, or is a file. another is what to give instead.
 func reach(path, another string, err error) error {
 	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {

@@ -35,7 +35,7 @@ func below(base string, page []byte) []byte {
 	return []byte(strings.NewReplacer(to...).Replace(string(page)))
 }
 
-// Refuse shows why nothing is shown. The page has no frame, since that tells how the program is.
+// Refuse shows only the reason of a refusal. The page has no frame, since the frame shows the program's state.
 func Refuse(w http.ResponseWriter, code int, title, why string) {
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")

@@ -148,7 +148,7 @@ func (m *member) jobResult(ctx context.Context, more bool, err error) error {
 	}
 	if err != nil {
 		m.Log.DebugContext(ctx, "a job has failed", slog.Any("error", err))
-		m.checkNow() // perhaps this machine may not work
+		m.checkNow() // perhaps this machine must not work
 	}
 	return nil
 }

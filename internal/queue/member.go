@@ -28,7 +28,7 @@ type member struct {
 	ended  <-chan struct{}         // closed when the client before it has ended; nil: there was none
 }
 
-// errLeft ends the work of a machine that may not go on.
+// errLeft ends the work of a machine that must not go on.
 var errLeft = errors.New("this machine leaves its work to others")
 
 // attend lets the machine work while it may, until ctx is done.
@@ -58,7 +58,7 @@ func (m *member) checkNow() {
 	}
 }
 
-// decide joins the queue if this machine may work, and leaves it if it may not.
+// decide joins the queue if this machine may work, and leaves it otherwise.
 func (m *member) decide(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, checkEvery)
 	defer cancel()

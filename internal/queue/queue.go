@@ -5,7 +5,7 @@
 // that is claimed already is left alone. No job sleeps: a slot that was refused for quota, or a job that failed, has
 // another job after the next reconciliation.
 //
-// A machine that may not work (its clock is wrong, its key is refused) leaves the queue: it fetches no job and does not
+// A machine that must not work (its clock is wrong, its key refused) leaves the queue: it fetches no job and does not
 // lead. It looks every few seconds whether it may join again.
 //
 // Machines are upgraded one after another. An older process must stop once a newer one has changed the tables, but may

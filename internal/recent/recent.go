@@ -19,7 +19,7 @@ type Answers[V any] struct {
 	making map[string]*making[V]
 }
 
-// Answer is an answer, and how long and at which weight it is kept.
+// Answer is an answer, how long it is kept, and its weight against the limit.
 type Answer[V any] struct {
 	Is     V
 	Weight int

@@ -32,7 +32,7 @@ type CheckDocument struct {
 	Total  string           `json:"-"`      // the price of all jobs in words
 }
 
-// CheckWarning is something that a cron line's writer may not mean, with the times when it fires. Without a job it
+// CheckWarning is something that a cron line's writer probably did not mean, with its firing times. Without a job it
 // concerns the costs.
 type CheckWarning struct {
 	Job     string      `json:"job"`

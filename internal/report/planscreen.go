@@ -262,7 +262,7 @@ func (d PlanDocument) NeedText() string {
 	return term.Amounts(most) + " more at most, and the same command asks for them"
 }
 
-// upkeepText says how long the videos are kept, and at which cost.
+// upkeepText says how long the videos are kept, and the cost.
 func upkeepText(u budget.Upkeep) string {
 	text := ""
 	if u.RefreshUnits.High > 0 {

@@ -206,7 +206,7 @@ func (p PoolDocument) LimitText() string {
 	return text
 }
 
-// stopText says at which use the upstream has stopped: "stopped at 6,812 of 10,000".
+// stopText gives the use when the upstream stopped: "stopped at 6,812 of 10,000".
 func (p PoolDocument) stopText() string {
 	return fmt.Sprintf("stopped at %s of %s", term.Thousands(p.StoppedAt), term.Thousands(p.Limit))
 }

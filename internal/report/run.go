@@ -126,7 +126,7 @@ func (r Run) reasons() []string {
 		reason string
 	}
 	var order []end
-	names, said := map[end][]string{}, map[string]bool{} // said: by the run's error, for all workers that met the same
+	names, said := map[end][]string{}, map[string]bool{} // said: by the run's error, for all workers that had the same
 	for _, slot := range r.Slots {
 		if slot.Err != nil && errors.Is(r.Err, slot.Err) {
 			said[slot.Reason] = true

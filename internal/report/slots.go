@@ -146,7 +146,7 @@ func NextSlots(st standing.Standing, n int, key string, detailed bool) []ingest.
 	return slots
 }
 
-// orLater says why a slot may come later than its time; "" if nothing tells of that.
+// orLater says why a slot may come later than its time; "" if there is no such reason.
 func orLater(f budget.Forecast, due time.Time) string {
 	if !f.Unsure(due) {
 		return ""

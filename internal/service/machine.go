@@ -25,7 +25,7 @@ type Machine struct {
 
 	since time.Time
 
-	asked time.Time // when the upstream last told its time
+	asked time.Time // when the upstream last answered with its time
 	apart error     // that its clock and this machine's are apart
 }
 

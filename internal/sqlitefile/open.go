@@ -98,7 +98,7 @@ func Code(err error) int {
 }
 
 // Explain adds to SQLite's error that it cannot open the file at path, or one beside it, the system's reason, if that
-// is Forbidden or that too many files are open. An error of a file that may not be opened or written is
+// is Forbidden or that too many files are open. An error of a file that the user cannot open or write is
 // fs.ErrPermission.
 func Explain(path string, err error) error {
 	switch Code(err) {
@@ -119,7 +119,7 @@ func Explain(path string, err error) error {
 	return err
 }
 
-// Forbidden reports whether an error of the system, or of Explain, says that a file may not be opened or written.
+// Forbidden reports whether an error of the system, or of Explain, says that the user cannot open or write a file.
 func Forbidden(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
@@ -128,7 +128,7 @@ func Forbidden(err error) bool {
 // quota.db* leaves it, so that it still shows that there was a database.
 func LockPath(path string) string { return strings.TrimSuffix(path, ".db") + ".lock" }
 
-// forbidden is an error of SQLite that a file may not be opened or written.
+// forbidden is an error of SQLite that the user cannot open or write a file.
 type forbidden struct{ error }
 
 func (f forbidden) Unwrap() error { return f.error }

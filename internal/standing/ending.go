@@ -18,7 +18,7 @@ const (
 	ExitUnavailable = 69 // the ledger or the upstream: failed closed
 	ExitStopped     = 75 // stopped by quota, or a piece waits, and nothing failed
 	ExitKey         = 77 // key missing or refused
-	ExitConfig      = 78 // bad config, or data that may not be written
+	ExitConfig      = 78 // bad config, or data that cannot be written
 )
 
 // Ending is how a run has ended, done at first: the outcomes of its slots, and the standing after it.

@@ -8,7 +8,7 @@
 // and give the table a row. An error with a method Remedy has a cure of its own.
 //
 // A series has one of the states of SeriesState. ChartEmpty and ChartShrunk are for evidence of a chart that lacks
-// earlier videos; a machine that may not work is in Facts.Paused.
+// earlier videos; a machine that must not work is in Facts.Paused.
 package standing
 
 import (
@@ -74,7 +74,7 @@ type Facts struct {
 	NotOpen      error         // why store, ledger and upstream are not open
 	StorePath    string        // where the store is
 	Room         error         // why the store has no room for one more answer
-	KeyErr       error         // how the key was refused, if this process was told
+	KeyErr       error         // how the key was refused, if this process knows
 	LedgerAge    time.Duration // since Report was asked for
 	LedgerWithin time.Duration // the longest LedgerAge of a ledger that answers; 0: any
 }

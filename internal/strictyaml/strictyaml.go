@@ -312,7 +312,7 @@ func fieldOf(root ast.Node, value *token.Token) string {
 var kinds = map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Int64: "a whole number",
 	reflect.Bool: "true or false"}
 
-// pathOf returns the names of the fields that a key lies in, outermost first.
+// pathOf returns the names of the fields that a key is in, outermost first.
 func pathOf(root ast.Node, key *token.Token) []string {
 	for _, n := range ast.Filter(ast.MappingValueType, root) {
 		if v, ok := n.(*ast.MappingValueNode); ok && v.Key.GetToken().Position.Offset == key.Position.Offset {

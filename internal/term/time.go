@@ -25,7 +25,7 @@ func Stamp(t time.Time) string {
 	return t.In(zone).Format("2006-01-02 15:04:05Z07:00")
 }
 
-// StampFrom is Stamp for the earliest time at which something can be done. It rounds up, so that the shown time is
+// StampFrom is Stamp for the earliest time when something can be done. It rounds up, so that the shown time is
 // never too early.
 func StampFrom(t time.Time) string {
 	return Stamp(t.Add(time.Second - 1).Truncate(time.Second))
@@ -75,7 +75,7 @@ func TimeOrNull(t time.Time) *time.Time {
 	return new(Second(t))
 }
 
-// FromOrNull is TimeOrNull for the earliest time at which something can be done. It rounds up, so that it is never too
+// FromOrNull is TimeOrNull for the earliest time when something can be done. It rounds up, so that it is never too
 // early.
 func FromOrNull(t time.Time) *time.Time {
 	if t.IsZero() {

@@ -13,8 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// One status page asks the ledger for one report and the store for the slots once, so that its figures are of one moment,
-// and for each other part once; all probes and metrics within the same second ask nothing more.
+// A status page asks for each part once: its figures are of one moment. All probes and metrics within the same second
+// ask nothing more.
 func TestAStatusPageAsksForEachPartOnce(t *testing.T) {
 	site, source := paged()
 	var mu sync.Mutex

@@ -168,7 +168,7 @@ func onlyLivez(next http.Handler) http.Handler {
 	})
 }
 
-// addressOf returns the client's address in the form that tells clients apart for their limits.
+// addressOf returns the client's address in the form that limits use to distinguish clients.
 func addressOf(conn net.Conn) netip.Prefix {
 	peer, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // stopWithin is how long answers in progress may take once the site stops.
 const stopWithin = time.Second
 
-// The longest address that is accepted, and the longest header. A request between the two is told that its address is
+// The longest address that is accepted, and the longest header. A request between the two gets 414: its address is
 // too long; a longer one is refused by net/http before it is read.
 const (
 	maxAddress = 8 << 10

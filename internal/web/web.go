@@ -3,7 +3,7 @@
 // visitors the fetched data (/v1/).
 //
 // It only reads, shows no secret and has no password: every client that reaches the address may look, if it uses a
-// listed name. Web pages elsewhere, opened in a browser that reaches this address, may not.
+// listed name. Web pages elsewhere, opened in a browser that reaches this address, must not.
 package web
 
 import (

@@ -50,7 +50,7 @@ func playlistNotFound() *answer {
 
 // refusal is the answer for a reached limit: perMinute, or a pool with its limit per day. The pool of 10,000 units
 // answers 403 with HTML in its message. The other pools answer 429 with the reason of a burst limit, and only
-// quota_unit tells the two apart.
+// quota_unit distinguishes the two.
 func refusal(name string, poolLimit int64) *answer {
 	switch name {
 	case perMinute:

@@ -17,7 +17,7 @@ import (
 type request struct {
 	values url.Values
 	fields *tree // the field mask, nil for every field
-	pretty bool  // indent the answer; the API does unless told not to
+	pretty bool  // indent the answer; the API does so by default
 	now    time.Time
 	call   int64 // the call's number, from 1
 	lie    string

@@ -214,7 +214,7 @@ func (f Failure) charges(all []quota.Charge) []quota.Charge {
 	return all
 }
 
-// refund gives back charges where the ledger can tell them from others.
+// refund gives back charges that the ledger can distinguish from others.
 func (l *Limiter) refund(ctx context.Context, taken []charged) {
 	for _, t := range taken {
 		bounded, cancel := l.bounded(ctx)

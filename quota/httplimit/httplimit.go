@@ -9,7 +9,7 @@
 // listed proxies, right to left, up to the first hop that is not listed; see Config.Proxies.
 //
 // Responses have RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-11, refusals Retry-After and a
-// problem document (RFC 9457). They have no partition key pk: made of a client's address it would tell that address. A
+// problem document (RFC 9457). They have no partition key pk: made of a client's address it would reveal the address. A
 // handler must not let shared caches keep its answers, since the fields are of one client.
 //
 // Memory: an idle client is forgotten after its longest window; a busy one has at most an entry per step (a sixtieth

@@ -83,7 +83,7 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time,
 // Close implements quota.Ledger.
 func (l *Ledger) Close() error { return nil }
 
-// on calls do with an account, nil if there is none, unless the caller has gone.
+// on calls do with an account, or with nil if there is none, unless ctx is done.
 func (l *Ledger) on(ctx context.Context, name string, do func(acc *account, clock time.Time) error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", quota.ErrUnavailable, context.Cause(ctx))

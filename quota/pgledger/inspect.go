@@ -16,7 +16,7 @@ type Facts struct {
 	Name    string // "15.20 (Debian 15.20-0+deb12u1)"
 	Replica bool   // it takes no writes
 
-	Fsync             string // "off": confirmed writes may not survive a power cut
+	Fsync             string // "off": a power cut may lose confirmed writes
 	SynchronousCommit string // "off": confirmed writes reach the disk a moment later
 	Standbys          string // synchronous_standby_names; "": a promoted replica may lack the newest writes
 

@@ -109,7 +109,7 @@ var clocks = []Case{
 	}},
 }
 
-// nearMidnight are seconds from one: before, at and after each moment at which a clock or a call may be on another day.
+// nearMidnight are seconds from one: before, at and after each moment when a clock or a call may be on another day.
 var nearMidnight = []time.Duration{-75, -61, -60, -59, -58, -45, -32, -31, -30, -29, -15,
 	-2, -1, 0, 1, 15, 29, 30, 31, 45, 74}
 

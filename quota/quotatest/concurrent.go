@@ -29,8 +29,8 @@ func manyHandles(r *rig) {
 	swarm(r, slices.Repeat(ledgers, 4))
 }
 
-// swarm has every writer take as much as it can get, of two pools and in different amounts: together exactly the
-// limit, no errors, and the sums agree.
+// swarm lets every writer take as much as it can, from two pools and in different amounts. Together they must get
+// exactly the limit, without errors, and the ledger's sums must agree with theirs.
 func swarm(r *rig, writers []quota.Ledger) {
 	const limit, search = 400, 300
 	bounds := []quota.Bound{per(24*time.Hour, limit), daily(limit)}
@@ -154,8 +154,8 @@ type lot struct {
 	amount int64
 }
 
-// takes is the sequential model: the entries so far, in any order. It trusts each answer for the time
-// at which it was given, and recounts all else.
+// takes is the sequential model: the entries so far, in any order. It takes the time from each answer, and computes
+// all else.
 var takes = porcupine.Model{
 	Init: func() any { return []lot(nil) },
 	Step: func(state, _, output any) (bool, any) {

@@ -51,7 +51,7 @@ var files = []Case{
 				for _, l := range all {
 					_ = l.Close()
 				}
-				// the copy's missing rows were given back to it, or it is not told from the file
+				// the copy got its missing rows back, or it cannot be distinguished from the file
 				if l, err := r.store.File.Open(); err == nil {
 					r.ledger = l
 					r.used(4)

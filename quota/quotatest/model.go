@@ -12,7 +12,7 @@ import (
 )
 
 // Model is the simplest correct ledger: a slice of spends that is never trimmed, and counted anew for every question.
-// It finds a retry-after by trying each moment at which anything could change. It ignores Precision, which only saves
+// It finds a retry-after by trying each moment when anything could change. It ignores Precision, which only saves
 // memory.
 type Model struct {
 	Now func() time.Time
@@ -143,7 +143,7 @@ func (m *Model) fitsIn(a quota.Ask, c quota.Charge, b quota.Bound, t time.Time) 
 	return c.Amount == 0 || m.uses(a, c.Pool, b.Window, t)+c.Amount <= b.Ceiling
 }
 
-// moments returns the times after now at which something that stands in the way may end, in order.
+// moments returns the times after now when something that stands in the way may end, in order.
 func (m *Model) moments(a quota.Ask, now time.Time) []time.Time {
 	var out []time.Time
 	for _, c := range a.Charges {

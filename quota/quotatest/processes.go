@@ -186,7 +186,7 @@ func (p *Process) Go() {
 // Took waits until the process tells of one more charged take; false: there are no more.
 func (p *Process) Took() bool { return p.out.Scan() && p.out.Text() == "took" }
 
-// Kill ends the process as kill -9 does, and returns how many more takes it had told of.
+// Kill ends the process as kill -9 does, and returns how many more takes it had reported.
 func (p *Process) Kill() int {
 	p.t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil {

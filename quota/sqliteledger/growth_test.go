@@ -33,8 +33,8 @@ func filled(t testing.TB, entries int, now *time.Time) (*sqliteledger.Ledger, *s
 	return l, db
 }
 
-// A refusal takes a handful of steps, however many entries have to leave the window before the amount fits. The
-// machine may be busy: the best of many counts.
+// A refusal takes a few steps, even if many entries must leave the window before the amount fits. The machine may be
+// busy, so the best of many times counts.
 func TestRefusalsCostAlikeHoweverLongTheLog(t *testing.T) {
 	now := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
 	best := func(l *sqliteledger.Ledger, used, amount int64) time.Duration {
@@ -66,7 +66,7 @@ func TestRefusalsCostAlikeHoweverLongTheLog(t *testing.T) {
 	}
 }
 
-// However much has piled up, one take deletes little of it, and many takes all of it.
+// One take deletes only a few of many old entries; many takes delete them all.
 func TestForgettingIsDoneInSmallSteps(t *testing.T) {
 	now := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
 	count := func(db *sql.DB) (n int) {

@@ -33,7 +33,7 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 	return d, nil
 }
 
-// decide answers the ask, and with charge writes the charges that it allows. errOwed: it must write but may not.
+// decide answers the ask, and with charge writes the charges that it allows. errOwed: it must write but cannot.
 func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision, error) {
 	acc, err := t.account(a.Account)
 	if err != nil {
@@ -70,7 +70,7 @@ func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision
 	return d, nil
 }
 
-// advance returns the ledger's clock, and the time at which it decides about the ask.
+// advance returns the ledger's clock, and the time when it decides about the ask.
 func (t *transaction) advance(a quota.Ask, acc *account) (clock, now time.Time, err error) {
 	clock = t.ledger.Now().UTC().Truncate(time.Microsecond)
 	var newest time.Time

@@ -49,7 +49,7 @@ const (
 	idleFor = 2 * time.Second
 
 	connectFor = 10 * time.Second // bounds connecting to an address
-	endFor     = 4 * time.Second  // bounds COMMIT: a program told to stop ends within 5 s
+	endFor     = 4 * time.Second  // bounds COMMIT: a program ends within 5 s of a signal
 	readFor    = 3 * time.Second  // bounds a reader's wait for a lock
 	silentFor  = time.Minute      // a server silent for this long counts as not answering
 )
@@ -210,7 +210,7 @@ func version(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (int, error) {
 	var there bool
-	var closed string // the schema, if this user may not use it
+	var closed string // the schema, if this user has no right to use it
 	err := q.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NOT NULL,
 		coalesce((SELECT nspname FROM pg_namespace WHERE nspname = current_setting('search_path')
 			AND NOT has_schema_privilege(oid, 'USAGE')), '')`).

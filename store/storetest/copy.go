@@ -143,16 +143,16 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 	told := 0
 	got, err := a.CopyInto(t.Context(), b, store.CopyOptions{Step: 5, Progress: func(string, int, int) { told++ }})
 	if err != nil || got.Written || got.Already || told == 0 {
-		t.Fatalf("copied %+v, %v; told %d times", got, err, told)
+		t.Fatalf("copied %+v, %v; reported %d times", got, err, told)
 	}
 	rows := map[string]int{}
 	for _, table := range got.Tables {
 		if rows[table.Table] = table.Rows; len(table.Hash) != 64 || table.Rows == 0 {
-			t.Errorf("of %s %d rows came, with the hash %s", table.Table, table.Rows, table.Hash)
+			t.Errorf("%s: got %d rows with the hash %q, want at least one, and a hash", table.Table, table.Rows, table.Hash)
 		}
 	}
 	if rows["video_facts"] != len(hostileTitles) || rows["placements"] != 2*len(hostileTitles) || rows["pieces"] != 4 {
-		t.Errorf("there came %v", rows)
+		t.Errorf("copied rows: got %v, want all videos and places, and 4 pieces", rows)
 	}
 	target := to.open(t, name)
 	if got.Plain == 0 { // else the target answers with the readable part
@@ -167,7 +167,7 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 	Chart(t, target, "IN", noon, Page(Titled("new", "Neuer Wald"), Titled("video00", "Mühle im Wald")))
 	if found := fmt.Sprint(Search(t, target, store.SearchQuery{Text: "wald", Region: "IN"})); found != "[new video00]" &&
 		found != "[video00 new]" {
-		t.Errorf("the later video is found as %s", found)
+		t.Errorf("search for wald: got %s, want the new video and the old one", found)
 	}
 	if plan := AddBackfill(t, target, Plan("next"), Numbered(1)); plan.ID != "bf-4" {
 		t.Errorf("the next backfill is %s: a number is given twice", plan.ID)
@@ -207,7 +207,7 @@ func testACopyThatIsCutOffAnywhereLeavesNothing(t *testing.T, from, to Place) {
 		}
 	}
 	if cuts < 10 {
-		t.Errorf("it was cut off %d times: that proves little", cuts)
+		t.Errorf("the copy was interrupted %d times: too few for a test", cuts)
 	}
 	if got, err := a.CopyInto(t.Context(), to.open(t, name), store.CopyOptions{}); err != nil || !got.Already {
 		t.Errorf("in the end there is %+v, %v", got, err)

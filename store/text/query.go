@@ -166,7 +166,7 @@ func (q Query) Match(inNames bool) string {
 	return expr
 }
 
-// Each returns a query for each clause that must be met; all of them have the exclusions.
+// Each returns a query for each required clause; all of them have the exclusions.
 func (q Query) Each() (each []Query) {
 	for i, c := range q {
 		if !c.not {
