@@ -25,7 +25,7 @@ TESTSUM = .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- $(G
 # go vet is make lint's. Go builds outside of memory (GOTMPDIR), and tests write in memory where there is room: GOTMPDIR
 # stands in a file, since t.TempDir would obey the variable. No flag here keeps go from caching results; .ci/run adds
 # -shuffle=on. What no debugger will see is compiled without what only a debugger reads.
-UNDEBUGGED = -gcflags='./...=-dwarf=false'
+UNDEBUGGED = -gcflags='./...=-dwarf=false' -ldflags=-s
 GOTEST = -vet=off -timeout 30m $(UNDEBUGGED)
 FOR_TESTS = mkdir -p .tools && { cat "$$(go env GOENV)" 2>/dev/null; echo "GOTMPDIR=$${TMPDIR:-/tmp}"; } >.tools/goenv && \
 	REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && TMPDIR="$$(sh tools/testdir.sh)" && \

@@ -550,7 +550,7 @@ func TestLongABackfillLeavesTheSchedulesRemainingNeed(t *testing.T) {
 }
 
 // A run ends at its --until, and shows its progress meanwhile in JSON lines.
-func TestARunEndsAtItsTimeAndTellsItsProgress(t *testing.T) {
+func TestLongARunEndsAtItsTimeAndTellsItsProgress(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Latency: 300 * time.Millisecond})
 	at(t, "2026-02-14T09:40:00Z")
 	began := time.Now()

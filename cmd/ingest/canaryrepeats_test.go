@@ -10,7 +10,7 @@ import (
 
 // An upstream, or a proxy in front of it, may repeat the key in a well-formed answer: in titles, tags and ids, which
 // are stored as they come. The key is removed before anything is stored.
-func TestAnUpstreamThatRepeatsTheKeyInItsVideosDoesNotSpreadIt(t *testing.T) {
+func TestLongAnUpstreamThatRepeatsTheKeyDoesNotSpreadIt(t *testing.T) {
 	c := newCanary(unlike)
 	hazard := serveHazard(t, "echo in a video", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get("X-Goog-Api-Key")

@@ -188,8 +188,8 @@ func copyTree(from, to string) error {
 	})
 }
 
-// TestAServeWhoseStoreTakesNoWritesIsNotReady: its charts are fresh for an hour yet, and can be read.
-func TestAServeWhoseStoreTakesNoWritesIsNotReady(t *testing.T) {
+// TestLongAServeWhoseStoreTakesNoWritesIsNotReady: its charts are fresh for an hour yet, and can be read.
+func TestLongAServeWhoseStoreTakesNoWritesIsNotReady(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	at(t, "2026-02-14T09:40:00Z")
 	ingestCode(t, exitOK, "run")

@@ -14,9 +14,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// TestServeTellsItsHooks runs serve with a hook that takes each chart once, and another that answers 500: the charts come
+// TestLongServeTellsItsHooks runs serve with a hook that takes each chart once, and another that answers 500: the charts come
 // all the same, and /status shows the failing hook and not its address.
-func TestServeTellsItsHooks(t *testing.T) {
+func TestLongServeTellsItsHooks(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	at(t, "2026-02-14T09:40:00Z")
 	var mu sync.Mutex

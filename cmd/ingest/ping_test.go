@@ -125,7 +125,7 @@ func TestPingTellsOfARunFromStartToEnd(t *testing.T) {
 	}
 }
 
-func TestPingOfARunThatASignalEnds(t *testing.T) {
+func TestLongPingOfARunThatASignalEnds(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: time.Minute})
 	d := startDeadman(t)
 	d.delay = time.Minute

@@ -123,7 +123,7 @@ func TestLongASignalEndsServeInTheMiddleOfAPass(t *testing.T) {
 }
 
 // The upstream takes a minute over each call.
-func TestAStopDoesNotWaitForASlowUpstream(t *testing.T) {
+func TestLongAStopDoesNotWaitForASlowUpstream(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: time.Minute})
 	d := startServe(t)
 	d.until("it called", func() bool { return len(sim.Log()) >= 4 })
@@ -245,7 +245,7 @@ func dead(t *testing.T) (address string, dials *atomic.Int64) {
 	return l.Addr().String(), dials
 }
 
-func TestADeadLedgerKeepsServeRunning(t *testing.T) {
+func TestLongADeadLedgerKeepsServeRunning(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	address, dials := dead(t)
 	configured(t, "jobs: [{name: chart, kind: chart, every: 720h}]\n") // with nothing due while the test looks
@@ -270,7 +270,7 @@ func TestADeadLedgerKeepsServeRunning(t *testing.T) {
 	}
 }
 
-func TestARefusedKeyIsTriedAgain(t *testing.T) {
+func TestLongARefusedKeyIsTriedAgain(t *testing.T) {
 	good, bad := new(youtubesim.Server), new(youtubesim.Server)
 	for into, key := range map[**youtubesim.Server]string{&good: "the-key", &bad: "another-key"} {
 		sim, err := youtubesim.New(youtubesim.Options{Seed: 5, RequireKey: key})
