@@ -31,7 +31,7 @@ type world struct {
 	db    *sql.DB // reads the store
 
 	kept      map[string]bool // the videos after the write before
-	refreshes bool            // a job does so each day
+	refreshes bool            // a job refreshes videos each day
 	swept     int64           // units of the slots that sweeps have deleted
 	wholeAt   map[numbered]time.Time
 }
@@ -69,7 +69,7 @@ func newWorld(t *testing.T, rt *rapid.T) *world {
 	return w
 }
 
-// Witnesses lets the upstream know which videos a question has for company.
+// Witnesses tells the upstream the witnesses of the next look-up.
 func (w *world) Witnesses(ctx context.Context, n int) (ids []string, err error) {
 	ids, err = w.Store.Witnesses(ctx, n)
 	w.up.witnesses = ids
@@ -243,7 +243,7 @@ func (w *world) planBackfill() ingest.Backfill {
 	return b
 }
 
-// worlds plays so many random worlds.
+// worlds plays n random worlds.
 func worlds(t *testing.T, n int) {
 	t.Helper()
 	before := flag.Lookup("rapid.checks").Value.String()

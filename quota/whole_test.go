@@ -6,8 +6,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// A call may ask whether others of its kind fit behind it: it is refused where they do not, and charged alone where
-// they do.
+// A call may ask for room for more calls of its kind. Without that room it is refused; with it, only this call is
+// charged.
 func TestCallsAreAdmittedTogetherOrNotAtAll(t *testing.T) {
 	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	take := func(calls int) quota.Decision {
@@ -33,7 +33,7 @@ func TestCallsAreAdmittedTogetherOrNotAtAll(t *testing.T) {
 	if got := take(3); !got.Allowed {
 		t.Errorf("three with three left: %+v", got.Refusal)
 	}
-	// So many never fit: then one is better than none.
+	// So many calls can never fit: the first is admitted alone.
 	if got := take(20_000); !got.Allowed {
 		t.Errorf("more than the ceiling, with two left: %+v", got.Refusal)
 	}

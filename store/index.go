@@ -33,7 +33,7 @@ func (x *index) pin() {
 	}
 }
 
-// maxMatches is how many matches are ranked, the newest. A variable, so that a test can make it apply to a small store.
+// maxMatches limits ranking to the newest matches. It is a variable, so that a test can make it apply to a small store.
 var maxMatches = 20_000
 
 // matches are the videos that a query finds, the newest id first, at most maxMatches.

@@ -228,7 +228,7 @@ func TestAMigrationClearsAKilledOnesLeftoversAway(t *testing.T) {
 	}
 }
 
-// Who may not write, or may not have this store, does not migrate it.
+// A reader, or a program for another upstream, does not migrate a store.
 func TestAReaderOrAnotherUpstreamDoesNotMigrate(t *testing.T) {
 	dir := ofThisVersion(t)
 	store.SetSteps(t, addMood)

@@ -21,7 +21,7 @@ func checkVersion(_ context.Context, d *Doctor) Finding {
 func checkEnvironment(_ context.Context, d *Doctor) Finding {
 	if d.UID == 0 {
 		return warn("running as root: the user of a service cannot write to files that it makes",
-			"run ingest as the user that owns the data; root is for looking only")
+			"run ingest as the user that owns the data; as root, run only commands that write nothing")
 	}
 	return okf("%s", ownfile.UserName(d.UID))
 }
@@ -55,7 +55,7 @@ func checkMovedClock(ctx context.Context, d *Doctor) Finding {
 		local = wire.IsLoopback(s.Upstream)
 	}
 	if d.OpenRemote != nil || !local {
-		return fail(BadConfig, text+", where quota that counts is spent",
+		return fail(BadConfig, text+", and this configuration spends real quota",
 			"unset INGEST_NOW: it goes with a stand-in upstream and --ledger sqlite only")
 	}
 	return warn(text, "unset INGEST_NOW when the trial is over")

@@ -84,7 +84,7 @@ func judgeFailure(err error) Finding {
 	case fetch.BadKey:
 		return failWith(err, "make a key for this project in the Google Cloud console, and allow it the YouTube Data API v3")
 	case fetch.Spent:
-		return warn(err.Error(), "other programs spend of this project, or its limit is lower: "+
+		return warn(err.Error(), "other programs spend this project's quota, or its limit is lower: "+
 			"ingest quota drain POOL closes it until midnight")
 	case fetch.Burst, fetch.NoChart:
 		return warn(err.Error(), "the key works; ask again later")

@@ -69,7 +69,7 @@ const (
 	maxGenerations = 4                      // in one call: more means that the remote keeps losing its memory
 )
 
-// on calls do when it is this call's turn, if the account is this ledger's.
+// on calls do when it is this call's turn, if this ledger counts the account.
 func (s *Ledger) on(ctx context.Context, account string, do func() error) error {
 	if s.turn == nil {
 		return fmt.Errorf("%w: a shared ledger that Open has not made", quota.ErrUnknown)
@@ -130,11 +130,12 @@ func (s *Ledger) take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 		d, err = s.ask(ctx, a, row)
 		d.Row = row.ID
 		if errors.Is(err, ErrSynced) || errors.Is(err, errForgetful) {
-			continue // the remote counts it, or the next sync takes it back, and it must not be used: ask under another number
+			// The remote counts the charge, or the next sync takes it back: it must not be used. Ask with a new number.
+			continue
 		}
 		return d, s.noteAnswer(ctx, a, row, d, err)
 	}
-	return quota.Decision{}, fmt.Errorf("%w: it was lost, or synced by others, again and again", quota.ErrUnavailable)
+	return quota.Decision{}, fmt.Errorf("%w: it loses its data, or others sync it, at every attempt", quota.ErrUnavailable)
 }
 
 // seemsFull reports whether the ask did not fit when the remote was last seen.
@@ -188,7 +189,7 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 			losses++
 			s.comparedIn = 0 // updates the remote before it is asked again
 		case lost:
-			return quota.Decision{}, fmt.Errorf("%w: again and again: %w", quota.ErrUnavailable, err)
+			return quota.Decision{}, fmt.Errorf("%w: at every attempt: %w", quota.ErrUnavailable, err)
 		case errors.Is(err, quota.ErrInDoubt) && asks < maxAsks && ctx.Err() == nil && time.Since(began) < repeatWithin:
 			asks++
 			s.Pause(ctx, pause)
@@ -199,7 +200,7 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 	}
 }
 
-// errForgetful means that a remote charged although it has forgotten something. The charge is to be taken back.
+// errForgetful means that a remote charged although it has forgotten something. The next sync takes the charge back.
 var errForgetful = errors.New("charged by a ledger that has lost operations that were seen")
 
 // askOnce asks once. again says that it was asked before, so that the answer may be older than known snapshots.
@@ -281,7 +282,7 @@ func (s *Ledger) observe(a quota.Ask, d quota.Decision, charges bool) (changed b
 		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain,
 			Entries: max(p.Entries, s.entriesSeen(p.Pool))}
 		if p.LastDrain.By == quota.ByUnknown {
-			u.Drain = p.LastDrain // known again since then, if it is over
+			u.Drain = p.LastDrain // even if it is over: then the use is known since that time
 		}
 		if charges && p.Charged > 0 {
 			u.Entries = max(u.Entries, p.Entries+1)
@@ -367,8 +368,8 @@ func (s *Ledger) load(ctx context.Context) error {
 	return nil
 }
 
-// adopt takes over the journal's state. If another process has synced a new generation, that need not have this
-// writer's last number, as void rows are not synced.
+// adopt takes over the journal's state. A new generation that another process has synced may lack this writer's last
+// number, as void rows are not synced.
 func (s *Ledger) adopt(state JournalState) {
 	if state.Generation != s.state.Generation {
 		s.written = 0

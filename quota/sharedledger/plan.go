@@ -42,8 +42,8 @@ type RaisedWindow struct {
 	Used  int64 `json:"used"`
 }
 
-// maxRaised is how many of them a pool keeps, the youngest first. The pool may be raised again to one that is not
-// kept.
+// maxRaised is how many of them a pool keeps, the youngest first. A snapshot that is not kept may raise the pool once
+// more.
 const maxRaised = 64
 
 // Entry is one charge in the log of a pool.
@@ -92,8 +92,8 @@ type plannedRow struct {
 	row Row
 }
 
-// Plan finds the news: rows within the horizon and numbered above their writers' last, the operation of each writer to
-// take back, and snapshots younger than those raised to before.
+// Plan finds the news: rows within the horizon with numbers above their writers' last, the operation of each writer to
+// take back, and snapshots younger than earlier ones that the pool was raised to.
 func (b Batch) Plan(f RemoteFacts) Plan {
 	p := Plan{Writers: map[string]WriterState{}}
 	pools := map[string]*PoolPlan{}
@@ -136,9 +136,9 @@ func (b Batch) Plan(f RemoteFacts) Plan {
 	return p
 }
 
-// drain plans the drains of a snapshot. Of drains that were seen, the youngest snapshot's applies. A drain still to
-// be synced was not seen, and applies even if others saw the pool before they knew of it; one by quota.ByUnknown
-// applies always, since others may have seen another ledger.
+// drain plans the drains of a snapshot. The youngest snapshot decides, with two exceptions: a drain that is still to be
+// synced applies even after younger snapshots of hosts that did not know it, and a drain by quota.ByUnknown always
+// applies, since other hosts may have seen another ledger.
 func (p *PoolPlan) drain(u UsageSnapshot, before []Raised) {
 	at, unknown := toMicros(u.At), u.Drain.By == quota.ByUnknown
 	if unknown {
@@ -184,8 +184,8 @@ func (r Row) entry(now int64) Entry {
 	return e
 }
 
-// mark keeps only snapshots within the horizon and younger than any of their generation that the pool was raised to
-// before, and adds them to Raised.
+// mark drops snapshots before the horizon, and snapshots that are not younger than the last one of their generation
+// that the pool was raised to. It adds the others to Raised.
 func (p *PoolPlan) mark(before []Raised, horizon int64) {
 	old := func(r Raised) bool { return p.now-min(r.At, p.now) >= horizon }
 	p.before = slices.DeleteFunc(slices.Clone(before), old)
