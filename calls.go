@@ -19,11 +19,11 @@ type MethodStats struct {
 
 // Repeats counts other tools' calls that the gateway answered without asking the upstream, on one day.
 type Repeats struct {
-	Day   string `json:"day"` // the upstream's, such as 2026-11-24
+	Day   string `json:"day"` // the upstream's day, such as 2026-11-24
 	Calls int64  `json:"calls"`
 }
 
-// merge adds counts of the same day, and otherwise keeps the newer day's.
+// merge adds counts of the same day, and otherwise keeps the counts of the newer day.
 func (r Repeats) merge(other Repeats) Repeats {
 	switch {
 	case r.Day == other.Day:

@@ -78,14 +78,14 @@ CREATE TABLE backfills (
     id           INTEGER PRIMARY KEY AUTOINCREMENT, -- a name is never given twice
     name         TEXT    NOT NULL UNIQUE,
     kind         TEXT    NOT NULL CHECK (kind IN ('uploads', 'search', 'videos', 'refresh')),
-    identity     TEXT    NOT NULL,              -- equal for plans that ask for the same
+    identity     TEXT    NOT NULL,              -- equal for plans with the same request
     spec         TEXT    NOT NULL,              -- what was asked for, JSON
     cost_table   TEXT    NOT NULL,              -- its prices
     wait         INTEGER NOT NULL,              -- 1: ingest serve may carry it on
     created_at   INTEGER NOT NULL,
     cancelled_at INTEGER,
     ready        INTEGER NOT NULL DEFAULT 1,    -- 0: invisible, as its pieces are still being added
-    confirmed    TEXT    NOT NULL DEFAULT 'null', -- pool -> the most that a person agreed to spend on it, JSON; null: nobody was asked
+    confirmed    TEXT    NOT NULL DEFAULT 'null', -- pool -> the most that a person agreed to spend on it, JSON; null: without a request
     charged      TEXT    NOT NULL DEFAULT '{}'   -- pool -> total charged to its slots, JSON
 ) STRICT;
 
@@ -137,7 +137,7 @@ CREATE TABLE video_facts (
     video_id     TEXT    NOT NULL UNIQUE,       -- the upstream's
     text_hash    INTEGER NOT NULL,              -- of title, channel, tags and description: if equal, video_text is not written
     facts_hash   INTEGER NOT NULL DEFAULT 0,    -- of that and the columns below: if equal, this row is not written; 0: unknown
-    fetched_day  INTEGER NOT NULL DEFAULT 0,    -- days since 1970 UTC: that of fetched_at or earlier
+    fetched_day  INTEGER NOT NULL DEFAULT 0,    -- days since 1970 UTC: the day of fetched_at or earlier
     channel      INTEGER REFERENCES channels (id),
     published_at INTEGER,
     duration_s   INTEGER NOT NULL DEFAULT 0,    -- 0 while live
@@ -214,7 +214,7 @@ CREATE UNIQUE INDEX placements_video ON placements (video, series, slot);
 -- Names of categories in a region, as of table named.
 CREATE TABLE categories (
     region TEXT NOT NULL,
-    id     TEXT NOT NULL,                       -- the upstream's, as in videos.category
+    id     TEXT NOT NULL,                       -- of the upstream, as in videos.category
     name   TEXT NOT NULL,
     PRIMARY KEY (region, id)
 ) STRICT, WITHOUT ROWID;
@@ -235,7 +235,7 @@ CREATE TABLE absent_charts (
 -- Changes that some hook has not received yet, in the order of their commits. Row hooks of table meta has each hook's
 -- progress, as JSON. The store deletes an event that all hooks have received, or that is older than three days.
 CREATE TABLE events (
-    id   INTEGER PRIMARY KEY,                   -- above that of every earlier event, deleted ones included
+    id   INTEGER PRIMARY KEY,                   -- above the numbers of all earlier events, deleted ones included
     key  TEXT    NOT NULL,                      -- the receiver recognises a repeated event by it
     name TEXT    NOT NULL,                      -- such as 'chart.saved'
     at   INTEGER NOT NULL,

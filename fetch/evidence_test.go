@@ -203,8 +203,8 @@ func pauseForALimit(t *testing.T, limit int) {
 	}
 }
 
-// One region that is forbidden fails alone. Two of them, and no answer at all, are the key's or the project's: the run
-// ends, and all slots but the first stay due.
+// One region that is forbidden fails alone. Two of them, and no answer at all, come from the key or the project: the
+// run ends, and all slots but the first stay due.
 func TestRegionsThatAreAllForbiddenAreOneCondition(t *testing.T) {
 	forbid := func(calls int) func(context.Context, int) error {
 		return func(_ context.Context, n int) error {

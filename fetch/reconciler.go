@@ -79,7 +79,7 @@ func (r *Reconciler) lease() time.Duration { return cmp.Or(r.Lease, DefaultLease
 // RunOptions narrow a run. The zero value does all work that is due.
 type RunOptions struct {
 	Series []ingest.Series // only these; nil: all
-	Pages  int             // instead of the job's; 0: the job's
+	Pages  int             // instead of the job's pages; 0: as the job has
 	Force  bool            // treat every series as due now, with purpose manual
 
 	// DueScan is shared by narrow runs that follow each other closely: the first in each second adds the due slots of

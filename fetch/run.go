@@ -11,9 +11,9 @@ import (
 )
 
 // Run adds due slots, then claims and passes slots until none is left, ctx is done, or an error concerns the next
-// slots too: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It returns that error and the slots
-// it worked on, as they ended, in the order of their claims. It returns within five seconds of the end of ctx, even
-// if a pass hangs.
+// slots too: an *Error with BadKey, quota.ErrClosed, or the error of a context or of a store. It returns that error
+// and the slots it worked on, as they ended, in the order of their claims. It returns within five seconds of the end
+// of ctx, even if a pass hangs.
 func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]ingest.SlotResult, error) {
 	if o.Backfill != nil {
 		if _, err := BackfillCalls(r.Upstream, o.Backfill.Kind); err != nil {

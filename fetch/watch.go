@@ -59,7 +59,7 @@ func (f *watching) readChannel(c ingest.Channel) foundPage {
 	w := f.Watch
 	w.AskedAt, w.Moved = f.now, ""
 	if f.Channel != "" && f.Channel != c.ID {
-		w.Moved = "another channel's"
+		w.Moved = "of another channel"
 		return foundPage{token: "/"}
 	}
 	return f.readByID(c)

@@ -84,7 +84,7 @@ func TestAClientLeavesTheSchedulesNeed(t *testing.T) {
 	}
 }
 
-// The emergency budget is the schedule's.
+// Only the schedule has the emergency budget.
 func TestAClientSpendsNothingWhileTheLedgerIsSilent(t *testing.T) {
 	d, _ := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	if _, err := d.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Client}); !errors.Is(err, quota.ErrClosed) {

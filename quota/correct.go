@@ -112,7 +112,7 @@ func (g *Governor) CloseUnknown(ctx context.Context, pool string) error {
 	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: until, By: ByUnknown, At: now.Truncate(time.Microsecond)})
 }
 
-// OpenUnknown opens a pool although its use may not be known.
+// OpenUnknown opens a pool even if its use is not known.
 func (g *Governor) OpenUnknown(ctx context.Context, pool string) error {
 	r, err := g.Report(ctx)
 	if err != nil {

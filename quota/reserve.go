@@ -59,8 +59,8 @@ func (t *Tariff) LeftOf(pool string, w WindowState, purpose Purpose, r Reserve) 
 	return t.bound(pool, w.Window, purpose, r).Ceiling - w.Used
 }
 
-// leave lowers the ceilings of a charge to bound's. It reports whether the amount would fit if only the schedule had
-// spent anything.
+// leave lowers the ceilings of a charge to the ceilings of bound. It reports whether the amount would fit if only the
+// schedule had spent anything.
 func (t *Tariff) leave(c *Charge, purpose Purpose, r Reserve) (fits bool) {
 	fits = true
 	for i, b := range c.Bounds {

@@ -22,8 +22,8 @@ type Tariff struct {
 	// days of both, and no spend is forgotten. Zero: the zone has never changed.
 	LongDay struct{ Begins, Ends time.Time }
 	Grace   time.Duration
-	// ClockGap is how far this machine's clock may differ from the ledger's, or be behind its newest entry, before the
-	// ledger counts as unavailable: at most MaxClockGap; 0: 30 s. A clock ahead by more than Grace, but within
+	// ClockGap is how far this machine's clock may differ from the ledger's clock, or be behind its newest entry, before
+	// the ledger counts as unavailable: at most MaxClockGap; 0: 30 s. A clock ahead by more than Grace, but within
 	// ClockGap, opens days and frees windows early by the difference.
 	ClockGap time.Duration
 	// FreeBursts says that the provider does not charge calls that it refuses for their rate, so that they are

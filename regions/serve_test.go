@@ -274,7 +274,7 @@ func TestAScheduleWithoutJobsHasItsHeartbeat(t *testing.T) {
 	})
 }
 
-// INGEST_NOW moves the program's clock; the machine's is not moved.
+// INGEST_NOW moves the clock of the program, not of the machine.
 func TestServeTicksByTheClockItIsGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		moved := time.Until(at(t, "2026-02-14T08:59:59.7Z"))

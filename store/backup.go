@@ -60,7 +60,7 @@ func (d *database) copyTo(ctx context.Context, to, prefix string) (ingest.Backup
 		return ingest.Backup{}, fmt.Errorf("back up into %s: %w", to, err)
 	}
 	removeLeftParts(filepath.Dir(to), prefix) // also beside a complete copy, whose maker may have been killed
-	// SQLite would take another file's -wal for the copy's, and write it into the copy.
+	// SQLite would take another file's -wal for the log of the copy, and write it into the copy.
 	for _, path := range []string{to, to + "-wal", to + "-journal"} {
 		if sqlitefile.Exists(path) {
 			return ingest.Backup{}, &fs.PathError{Op: "back up into", Path: path, Err: fs.ErrExist}

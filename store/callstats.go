@@ -34,7 +34,7 @@ func (c *CallCounter) Observe(method, verdict string, took time.Duration) {
 	c.pending.Add(method, verdict, took, c.store.now().UTC())
 }
 
-// Repeat counts one call that the gateway answered without asking the upstream; day is the upstream's.
+// Repeat counts one call that the gateway answered without asking the upstream; day is a day of the upstream.
 func (c *CallCounter) Repeat(method, day string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

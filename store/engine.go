@@ -19,7 +19,7 @@ import (
 type Engine struct {
 	Name string // for people: where the database is, without a password
 
-	// Write begins transactions that run one at a time, like SQLite's; Read begins ones that see one snapshot. Both
+	// Write begins transactions that run one at a time, as in SQLite; Read begins ones that see one snapshot. Both
 	// accept this package's SQL: numbered or plain question marks, MATCH on the index video_text.
 	Write, Read *sql.DB // Write is nil when read-only
 

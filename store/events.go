@@ -222,7 +222,7 @@ type situation struct {
 }
 
 // NoteSituations writes the events of the situations of a domain that have begun or ended since the last call that saw
-// the domain. An older view than that call's is ignored.
+// the domain. It ignores a view that is older than that call.
 func (s *Store) NoteSituations(ctx context.Context, domain string, at time.Time, now []ingest.Situation) error {
 	if len(s.hooks) == 0 {
 		return nil

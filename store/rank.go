@@ -130,7 +130,7 @@ func (x *index) lastSeen(ctx context.Context, videos []int64, many int) (last []
 	return last, err
 }
 
-// rankRisen is rank by views gained. It reads counts only of videos that a chart has twice, which the index tells; the
+// rankRisen is rank by views gained. It reads counts only of videos that a chart has twice, which the index shows; the
 // others follow by popularity.
 func (x *index) rankRisen(ctx context.Context, videos []int64, r ranking) (found []candidate, err error) {
 	charts, err := x.regionCharts(ctx, x.q.Region)

@@ -38,7 +38,7 @@ func TestASlotThatLeftTheConfigEndsWithAReason(t *testing.T) {
 	claim(t, s, only("DE"))
 	clock.move(4 * time.Minute)
 	running := claim(t, s, only("FR"))
-	clock.move(time.Minute) // the lease of DE is over, FR's is not
+	clock.move(time.Minute) // the lease of DE is over, the lease of FR is not
 	gone := map[ingest.Series]string{{Job: "other", Key: "US"}: "no such series"}
 	for _, region := range []string{"US", "GB", "DE", "FR"} {
 		gone[ingest.Series{Job: "chart", Key: region}] = "the config no longer has " + region

@@ -66,10 +66,10 @@ const (
 		    upkeep = CASE WHEN excluded.seen_at > 0 THEN nullif(video_latest.upkeep, 0) ELSE video_latest.upkeep END`
 )
 
-// writeVideos writes videos as fetched at a time, and returns their IDs by the upstream's. It writes the index only
-// where the indexed text changed. found says that these are sightings (schema.sql), in a chart of series unless that
-// is 0; otherwise videos that are not stored are skipped. Of duplicates the last counts, as does a channel's last
-// name.
+// writeVideos writes videos as fetched at a time, and returns their IDs by the IDs of the upstream. It writes the
+// index only where the indexed text changed. found says that these are sightings (schema.sql), in a chart of series
+// unless that is 0; otherwise videos that are not stored are skipped. Of duplicates the last counts, as does a
+// channel's last name.
 func writeVideos(ctx context.Context, tx *txn, at time.Time, series int64, videos []ingest.Video,
 	found bool) (map[string]int64, error) {
 	w := &videoWriter{tx: tx, known: map[string]knownVideo{}, channels: map[string]knownChannel{}, texts: texts{}}

@@ -72,7 +72,7 @@ func stays(region string, random *rand.Rand) ([]entry, error) {
 }
 
 // firstSeen returns when a worker that completed charts at these times, over that many days, first had the entry; ok is
-// false if it never did. The charts' days are repeated over the world's.
+// false if it never did. The days of the charts are repeated over the days of the world.
 func (e entry) firstSeen(times []int64, days int) (at time.Duration, ok bool) {
 	world := time.Duration(days) * 24 * time.Hour
 	for lap := e.enters / world * world; lap < e.leaves; lap += world {

@@ -40,7 +40,7 @@ type result struct {
 // recorder records a worker's results.
 type recorder struct {
 	from, to        time.Time
-	charts          map[string][]time.Time          // when each region's were completed
+	charts          map[string][]time.Time          // when the charts of each region were completed
 	fetched         map[ingest.Series][]time.Time   // the same for every series of the first host
 	sizes           map[ingest.Series]time.Duration // how often each chart of it is wanted
 	away            int64                           // units that were spent while the upstream did not answer

@@ -34,7 +34,7 @@ type saying struct {
 	why      string // its source, for -trace
 }
 
-// tolerance is how far a true prediction may be from what came, at least.
+// tolerance is the least distance allowed between a true prediction and the event.
 const tolerance = 15 * time.Minute
 
 // near reports whether a prediction is within 10 %, or 15 minutes, of the fact.
@@ -138,8 +138,8 @@ func firstRefusals(up *upstream) map[int]time.Time {
 	return first
 }
 
-// judge compares one prediction with the facts; charts are the charts of all series. refused is the day's first refusal,
-// if nothing told of it: before, a false prediction of the time after it could not be known.
+// judge compares one prediction with the facts; charts are the charts of all series. refused is the day's first
+// refusal, if nothing told of it: before, a false prediction of the time after it could not be known.
 func (rec *recorder) judge(s saying, charts []time.Time, t tally, refused time.Time) {
 	untrue := func(mouth string, came time.Time, format string, args ...any) {
 		if s.at.Before(refused) && came.After(refused) {
@@ -288,10 +288,10 @@ func (rec *recorder) nextRun(due time.Time) time.Time {
 }
 
 // interval returns how long the round takes that is under way at the time of a prediction, as predicted and in fact,
-// without hours when our machine sleeps: from the last chart before to as many charts later as there are regions. If the
-// prediction ends earlier, it is the pace until the first chart after that; if the provider may refuse from an hour on,
-// it is the pace of the turns that are due before. Where runs are rare, the predicted round
-// begins when the last slot was due, and ends with the next run. Both are 0 if that is not known.
+// without hours when our machine sleeps: from the last chart before to as many charts later as there are regions. If
+// the prediction ends earlier, it is the pace until the first chart after that; if the provider may refuse from an
+// hour on, it is the pace of the turns that are due before. Where runs are rare, the predicted round begins when the
+// last slot was due, and ends with the next run. Both are 0 if that is not known.
 func (rec *recorder) interval(s saying) (said, came time.Duration) {
 	var charts []time.Time
 	for _, r := range rec.world.regions {

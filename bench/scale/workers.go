@@ -36,7 +36,7 @@ func workers(ctx context.Context, servers []server, r *report.Report) error {
 	for _, contest := range []struct {
 		upstream time.Duration // time for a call
 		jobs     int           // of eight regions each
-		least    float64       // as a multiple of one worker's
+		least    float64       // as a multiple of the time of one worker
 	}{{100 * time.Millisecond, 60, 2.7}, {0, 300, 1.8}} {
 		var rates [2]float64
 		for i, n := range []int{1, 3} {

@@ -27,7 +27,7 @@ type naive struct {
 //go:embed naive.sql
 var naiveSchema string
 
-// openFile makes a database as durable as the store's.
+// openFile makes a database as durable as the store.
 func openFile(ctx context.Context, dir, name, schema string) (*sql.DB, error) {
 	file := url.URL{Scheme: "file", Path: filepath.Join(dir, name)}
 	db, err := sql.Open("sqlite", file.String()+"?_txlock=immediate&_journal_mode=WAL&_synchronous=FULL")

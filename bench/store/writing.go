@@ -81,7 +81,7 @@ type corpus struct {
 	charts []chart
 }
 
-// corpora are a quarter of the recorded charts, of 20 days, here half an hour apart like the program's, and generated
+// corpora are a quarter of the recorded charts, of 20 days, here half an hour apart as in the program, and generated
 // charts.
 func (b *bench) corpora() []corpus {
 	var all []corpus

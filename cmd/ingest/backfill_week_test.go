@@ -44,7 +44,7 @@ func (a arrival) buys() []string {
 	return []string{a.name()}
 }
 
-// chart reports whether the call is the schedule's.
+// chart reports whether the schedule made the call.
 func (a arrival) chart() bool { return a.query.Has("chart") }
 
 // loggedStandIn is the stand-in with a log of its own, and with control of the calling process.

@@ -29,7 +29,7 @@ type pricedBackfill struct {
 	assuming string          // the estimate's assumption; "" if it is exact
 	perCall  quota.Cost      // the most that one call costs
 	upkeep   budget.Upkeep
-	table    string          // the cost table of this price; Table is the plan's
+	table    string          // the cost table of this price; Table is the plan's table
 	asked    quota.Cost      // spent to ask channels for their sizes
 	ids      *youtube.IDList // the ids just read for it; nil: none
 	rejected []report.RejectedLine

@@ -228,7 +228,7 @@ func astray(t *testing.T) []hazard {
 	})
 	proxied.env = []string{"HTTPS_PROXY=" + proxy, "HTTP_PROXY=" + proxy, "ALL_PROXY=" + proxy}
 
-	// A provider without keys must not receive another one's.
+	// A provider without keys must not receive the key of another one.
 	keyless := serveHazard(t, "an upstream without keys", http.NotFoundHandler())
 	keyless.env, keyless.spied, keyless.unmet = []string{"INGEST_UPSTREAM=dailymotion"}, keyless.heard, true
 	return []hazard{redirect, refused, unknown, plain, proxied, keyless}

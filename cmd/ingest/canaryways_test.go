@@ -62,7 +62,7 @@ func (h *home) secret(name, text string, mode os.FileMode) string {
 	return path
 }
 
-// args returns a row's arguments followed by the way's.
+// args returns a row's arguments followed by the arguments of the way.
 func (h *home) args(of []string, g handed) []string {
 	var all []string
 	for _, arg := range slices.Concat(of, g.args) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// denied is files that the stranger, an unprivileged user, may not use as a command needs to.
+// denied are files that the stranger, an unprivileged user, cannot use as a command needs to.
 type denied struct {
 	name  string
 	plant func(t *testing.T, dir, data string) (given string, err error) // data is the stranger's; given is the --data of the commands
@@ -121,7 +121,7 @@ func deniedCommands(t *testing.T, writing, reading [][]string, share int) {
 }
 
 // asStranger runs the program as an unprivileged user and returns its messages in one line. The program's file is
-// passed as a descriptor, since that user may not enter its directory.
+// passed as a descriptor, since that user cannot enter its directory.
 func asStranger(t *testing.T, args ...string) (code int, said string) {
 	t.Helper()
 	exe, err := os.Open(self(t))

@@ -42,7 +42,7 @@ func (a *app) doctorCommand() *cobra.Command {
 			}
 			return printFindings(&a.console, []string{a.cfg.Ledger, a.cfg.Store}, found, shown)
 		})
-	// Replaces the root's: a wrong config or variable is a finding here, not an error.
+	// Replaces the flags of the root command: a wrong config or variable is a finding here, not an error.
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		a.begin(cmd)
 		return nil

@@ -64,7 +64,7 @@ type usageError struct{ error }
 // Cause is the name of the cause in the table of standing.
 func (usageError) Cause() string { return string(standing.WrongUsage) }
 
-// exitCode returns the exit code of a command that ends with err: its signal's, its own, or its cause's.
+// exitCode returns the exit code of a command that ends with err: by its signal, its own, or by its cause.
 func exitCode(err error) int {
 	if signal, ended := errors.AsType[signalled](err); ended {
 		return exitSignal + int(signal.sig)

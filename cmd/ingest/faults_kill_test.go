@@ -302,7 +302,7 @@ func slow(errs string) bool {
 	return strings.Contains(errs, "no answer within") || strings.Contains(errs, "not asked again before")
 }
 
-// judge compares the upstream's count with the ledger's, and examines the store.
+// judge compares the counts of the upstream and of the ledger, and examines the store.
 func (p *programRig) judge(name string) {
 	p.Helper()
 	sent := p.sim.Ledger().Units["units"]
@@ -463,8 +463,8 @@ func (p *programRig) killedOnTheWay(moment faulty.Moment) {
 	}
 }
 
-// killWithin starts the program and kills it (kill -9) at a random moment of the given time. The code is -1 unless it has
-// ended before.
+// killWithin starts the program and kills it (kill -9) at a random moment of the given time. The code is -1 unless it
+// has ended before.
 func (p *programRig) killWithin(random *rand.Rand, whole time.Duration, args ...string) (code int, stderr string) {
 	p.Helper()
 	cmd, _, errs := p.command(nil, args...)

@@ -90,7 +90,7 @@ func (a *app) warnOfStore(ctx context.Context, s *store.Store) {
 	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(ingest.ClockAhead)) {
 		advice := "if it is right: ingest doctor --repair"
 		if a.cfg.Store != "sqlite" {
-			advice = "this machine's clock or another's is wrong: set them (timedatectl set-ntp true)"
+			advice = "this machine's clock or another one is wrong: set them (timedatectl set-ntp true)"
 		}
 		a.say("ingest: warning: the clock says %s, the newest slot is of %s and does not count; %s",
 			term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt), advice)

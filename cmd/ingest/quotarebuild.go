@@ -40,7 +40,7 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 }
 
 // beginAnew makes quota.db if it is missing, with the readable content of from, the newest one that was moved away.
-// lost says why that may not be all that was spent: then every pool of the new file is closed, and of a ledger on a
+// lost says why more may have been spent: then every pool of the new file is closed, and of a ledger on a
 // server, which need not have the spends made here without it.
 func (a *app) beginAnew(ctx context.Context) (from, lost string, err error) {
 	path := filepath.Join(a.cfg.Data, ledgerFile)

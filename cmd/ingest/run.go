@@ -35,7 +35,7 @@ func (a *app) runCommand() *cobra.Command {
 			return a.reconcile(ctx, options)
 		})
 	cmd.Flags().Var(config.RegionsFlag(&only), "region", "only these `regions`, such as US,GB")
-	cmd.Flags().Var(config.Count(&options.Pages, 1, 0), "pages", "at most `N` pages of each chart, instead of the job's")
+	cmd.Flags().Var(config.Count(&options.Pages, 1, 0), "pages", "fetch at most `N` pages of each chart")
 	cmd.Flags().BoolVar(&zero, "exit-zero-on-stop", false,
 		"exit with 0 instead of 75 if quota stopped it (INGEST_STOP_EXIT=0)")
 	cmd.Flags().BoolVar(&a.newStore, "accept-new-store", false,

@@ -34,7 +34,7 @@ type lifeKey struct{}
 
 // life records the runs and the answers of the commands between them.
 type life struct {
-	charts  map[string][]time.Time // when each region's were fetched
+	charts  map[string][]time.Time // when the charts of each region were fetched
 	runs    []lifeRun
 	sayings []lifeSaying
 }
@@ -164,9 +164,9 @@ func (l *life) after(t time.Time, region string) (came time.Time, ok bool) {
 	return came, ok
 }
 
-// lasts reports whether the forecast's state came true: while the quota lasts, as configured or at a slower pace, no run
-// is stopped before the next chart; if it is used up, that comes when units come back; and they come back after they run
-// out.
+// lasts reports whether the forecast's state came true: while the quota lasts, as configured or at a slower pace, no
+// run is stopped before the next chart; if it is used up, that comes when units come back; and they come back after
+// they run out.
 func (l *life) lasts(s lifeSaying, came time.Time) bool {
 	f := s.quota.Forecast
 	stopped := slices.ContainsFunc(l.runs, func(r lifeRun) bool { return r.code == 75 && r.at.After(s.at) && r.at.Before(came) })

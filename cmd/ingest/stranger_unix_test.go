@@ -27,7 +27,7 @@ type trick struct {
 	refused  bool // all commands are, with 78 and the chmod
 }
 
-// strangersTree is a directory of the stranger's, with root's files beside it, which no command may change.
+// strangersTree is a directory that the stranger owns, with root's files beside it, which no command may change.
 type strangersTree struct {
 	*testing.T
 
@@ -86,7 +86,7 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// give makes the tree the stranger's.
+// give makes the stranger the owner of the tree.
 func (w *strangersTree) give() {
 	must(w.T, filepath.Walk(w.dir, func(path string, info os.FileInfo, err error) error {
 		return errors.Join(err, os.Lchown(path, stranger, stranger))

@@ -197,7 +197,7 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	return r
 }
 
-// checkClock compares this machine's clock with the database's.
+// checkClock compares the clocks of this machine and of the database.
 func (f *fetchRuntime) checkClock(ctx context.Context) error {
 	here, there, err := ingest.AskClock(ctx, f.store.Clock)
 	if err != nil {

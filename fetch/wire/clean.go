@@ -92,7 +92,7 @@ func printableRune(r rune) rune {
 	return r
 }
 
-// wrapped shows its own text in place of err's.
+// wrapped shows its own text in place of the text of err.
 type wrapped struct {
 	text string
 	err  error

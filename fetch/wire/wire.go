@@ -20,7 +20,7 @@ import (
 
 // Client asks one upstream. An adapter embeds it, and adds its own calls and the meaning of refusals.
 type Client struct {
-	*Transport // its Host, Close and Date are the client's
+	*Transport // the client has its Host, Close and Date
 	Cleaner
 	// Refusal returns the meaning of an answer whose status is not 200. The adapter sets it.
 	Refusal func(Question, Answer) *fetch.Error

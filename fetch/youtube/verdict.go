@@ -297,10 +297,10 @@ func (b errorBody) refusedKey(status int) (meaning, bool) {
 	return refusesKey, b.console
 }
 
-// classifyLimit distinguishes a day's quota from a minute's, which share reasons, by ErrorInfo's metadata as seen in
-// production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit "...PerDay..." or
-// "...PerMinute..."), and names the pool of a spent day. Without metadata the message tells, then a short wait that the
-// answer asks for, then the reason. sure says that the metadata showed a burst.
+// classifyLimit distinguishes the quotas of a day and of a minute, which share reasons, by ErrorInfo's metadata as
+// seen in production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit "...PerDay..." or
+// "...PerMinute..."), and names the pool of a spent day. Without metadata the message decides, then a short wait that
+// the answer asks for, then the reason. sure says that the metadata showed a burst.
 func (b errorBody) classifyLimit(m meaning) (_ meaning, pool string, sure bool) {
 	if m.verdict != fetch.Spent && m.verdict != fetch.Burst {
 		return m, "", false

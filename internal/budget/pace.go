@@ -14,8 +14,8 @@ import (
 )
 
 // rareChart is how far apart a region's charts may be before they get fewer pages. Two charts a day of half the pages
-// show more arrivals and departures than one whole chart. Two a day are some seconds further apart than half a day, since
-// a sliding window counts a call until the grace has passed.
+// show more arrivals and departures than one whole chart. Two a day are some seconds further apart than half a day,
+// since a sliding window counts a call until the grace has passed.
 const rareChart = 12*time.Hour + time.Minute
 
 // tooRareChart is the same for as many pages as the last chart has: a failed call or two must not change the number.
@@ -50,7 +50,7 @@ const delayed = 15 * time.Minute
 func (p PacedSchedule) String() string {
 	var all []string
 	for _, job := range p.Jobs {
-		// its next slot is another day's, whose pace is not known
+		// its next slot is on another day, with an unknown pace
 		overnight := !job.Ends.IsZero() && !job.Hold.Before(job.Ends)
 		if job.Gap > 0 && !job.Waits && !overnight {
 			all = append(all, job.String())

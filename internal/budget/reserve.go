@@ -53,7 +53,7 @@ func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time)
 		if err != nil {
 			return r, fmt.Errorf("find the schedule's remaining need: %w", err)
 		}
-		// one at midnight is the next day's
+		// one at midnight is of the next day
 		r.Today.Add(usual.of(open+len(schedule.Between(now, r.Until.Add(-time.Second)))), 1)
 		s.reserveWindows(r.Whole, usual, schedule, now)
 		for pool, n := range usual.price {

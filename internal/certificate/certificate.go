@@ -9,7 +9,7 @@ import (
 )
 
 // Refused returns the fault of a server's certificate, such as "is refused", and the cure; "" and "" if err is of
-// another kind. authority returns the cure where an authority is missing, or the name is another's.
+// another kind. authority returns the cure where an authority is missing, or the name is another one.
 func Refused(err error, authority string) (wrong, cure string) {
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
 	switch {

@@ -48,7 +48,7 @@ type Config struct {
 	Descriptions bool     // descriptions: on: fetch, keep and search the videos' descriptions
 	Title        string   // the site's name on the pages; "": ingest
 	Theme        []byte   // a stylesheet that every page loads after the built-in one; nil: none
-	HideDerived  bool     // derived_metrics: off: figures computed from the provider's are never shown
+	HideDerived  bool     // derived_metrics: off: figures computed from the provider's figures are never shown
 	API          API
 	Concurrency  int  // passes at once under serve
 	StaleAfter   int  // intervals until a region is stale
@@ -360,7 +360,7 @@ func (f Flags) configFile() string {
 	return filepath.Join("/etc", ours)
 }
 
-// Pick returns the flag's value if it was given, else the environment variable's.
+// Pick returns the flag's value if it was given, else the value of the environment variable.
 func (f Flags) Pick(flag, env, given string) string {
 	if f.Set != nil && f.Set(flag) {
 		return given

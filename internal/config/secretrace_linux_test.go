@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 )
 
-// The key is read from the file that was looked at, also if another takes its name meanwhile.
+// The key is read from the checked file, even if another file takes its name meanwhile.
 func TestTheKeyIsReadFromTheFileThatWasJudged(t *testing.T) {
 	dir := t.TempDir()
 	private, open := filepath.Join(dir, "private"), filepath.Join(dir, "open")

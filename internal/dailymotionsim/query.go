@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxPage and maxLimit are the API's; maxResults is the most results of any list.
+// maxPage and maxLimit are limits of the API; maxResults is the most results of any list.
 const (
 	maxPage    = 100
 	maxLimit   = 100

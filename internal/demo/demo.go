@@ -201,7 +201,7 @@ func longestWord(chart []ingest.Placement, script *unicode.RangeTable) string {
 
 // report takes from the ledger again, which first learns of the calls made without it, and compares its count.
 func (d *Walk) report(ctx context.Context) error {
-	d.print("\n6. The ledger is back; its count is the upstream's")
+	d.print("\n6. The ledger is back; it counts as much as the upstream")
 	if _, err := d.Live.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Scheduled}); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type Doctor struct {
 	Config    *config.Config
 	ConfigErr error // the config was refused, and Config is the readable part of it
 	Clock     *config.Clock
-	ClockErr  error  // INGEST_NOW was refused, and Clock is the machine's
+	ClockErr  error  // INGEST_NOW was refused, and Clock is the machine's clock
 	Root      string // the root of the system's files: "/"
 	UID       int
 
@@ -46,7 +46,7 @@ type Doctor struct {
 	LedgerFile string // its name in a data directory
 	// opens such a file: a copy, or the file itself to repair it
 	OpenLocal func(ctx context.Context, path string) (LocalLedger, error)
-	// for reading; nil: the store is SQLite's, in the data directory
+	// for reading; nil: the store is an SQLite file in the data directory
 	OpenStore func(ctx context.Context) (*store.Store, error)
 	// where OpenStore's store is, without a password
 	StoreName  string

@@ -63,7 +63,7 @@ func checkMovedClock(ctx context.Context, d *Doctor) Finding {
 
 const notableGap = 5 * time.Second // between two clocks
 
-// judgeClock judges how far another clock is ahead of this machine's.
+// judgeClock judges how far another clock is ahead of this machine's clock.
 func (d *Doctor) judgeClock(gap time.Duration, whose string) Finding {
 	if t, err := d.Tariff(); err == nil {
 		return judgeClockGap(gap, t.Gap(), whose, noLedger)

@@ -101,7 +101,7 @@ func (d *Doctor) judgeUpstreamClock(up dated) Finding {
 	}
 	theirs, here := up.Date()
 	if theirs.IsZero() {
-		return okf("its clock is not known: compare yours with another machine's")
+		return okf("its clock is not known: compare your clock with another machine's clock")
 	}
 	gap := theirs.Sub(here)
 	if gap < 0 { // the header leaves out the fraction of a second

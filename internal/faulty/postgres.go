@@ -208,7 +208,7 @@ func (d *Database) Restart(t T) {
 // URL returns the URL of the server's database "postgres".
 func (d *Database) URL() string { return d.URLAt(d.Addr()) }
 
-// URLAt returns the same URL at another address, such as a proxy's.
+// URLAt returns the same URL at another address, such as the address of a proxy.
 func (d *Database) URLAt(addr string) string {
 	return "postgres://ingest@" + addr + "/postgres?sslmode=disable"
 }

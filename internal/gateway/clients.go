@@ -19,7 +19,7 @@ type Client struct {
 
 var (
 	foreign = problem(http.StatusUnauthorized, "authError", "this credential is not of a client here, and calls with "+
-		"another project's are not in this ledger: send the client's token where the API key goes, as key= or X-Goog-Api-Key")
+		"this ledger is for one project: send the client's token where the API key goes, as key= or X-Goog-Api-Key")
 	unnamed = problem(http.StatusUnauthorized, "authError",
 		"who asks? Send the token of a client where the API key goes, as key= or X-Goog-Api-Key")
 )

@@ -31,7 +31,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type Room struct {
 	*Gateway
 
-	Host  string                      // the upstream's
+	Host  string                      // of the upstream
 	Ask   func(context.Context) error // asks the ledger, and saves the counts
 	Moved error                       // of a ledger that has to be opened again
 	Close func()

@@ -139,7 +139,7 @@ func CheckTarget(dir, trusted string) error {
 		return checkDir(dir, true)
 	}
 	return &Error{dir, "belongs to another user, who could have root write elsewhere",
-		"run this as its owner, or give a directory of root's"}
+		"run this as its owner, or give a directory that root owns"}
 }
 
 // Resolve returns the absolute path of a directory, which may be missing, without links. It refuses a link of another

@@ -232,7 +232,7 @@ func (s *Site) chartHead(doc shownChart, state State, title string) g.Node {
 			g.If(doc.Later != nil, link(doc.with("at", ""), "Newest"))))
 }
 
-// jobs are links to the region's other charts, such as a category's.
+// jobs are links to the region's other charts, such as the chart of a category.
 func jobs(doc shownChart, region report.RegionDocument) g.Node {
 	if len(region.Jobs) < 2 {
 		return nil

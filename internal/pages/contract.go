@@ -29,7 +29,7 @@ type parameter struct {
 	Schema            struct{ Description string }
 }
 
-// examples complete paths to links; a chart's is of a region that is fetched.
+// examples complete paths to links; the example of a chart has a region that is fetched.
 func (s *Site) examples(r *http.Request) map[string]string {
 	links := map[string]string{"/v1/search": "/v1/search?q=trailer"}
 	if docs, err := s.Documents(); err == nil {

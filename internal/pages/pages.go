@@ -24,7 +24,7 @@ import (
 // Site holds everything that all pages share. Its functions must be safe for concurrent use.
 type Site struct {
 	Now            func() time.Time
-	Version, Moved string                                     // the program's; how the clock was moved, "": it was not
+	Version, Moved string                                     // of the program; how the clock was moved, "": it was not
 	Overall        func(ctx context.Context) State            // the worst problem
 	Fresh          func(ctx context.Context) map[string]State // how fresh each region's chart is; nil: not known
 	Provider       Provider

@@ -129,7 +129,7 @@ func named(title string) string {
 	return title
 }
 
-// zone names the zone of the moments beside it. The script puts in the visitor's.
+// zone names the zone of the moments beside it. The script puts in the visitor's zone.
 func zone() g.Node { return h.Span(h.Class("zone"), g.Text("UTC")) }
 
 func link(href, text string) g.Node { return h.A(h.Href(href), g.Text(text)) }

@@ -64,7 +64,7 @@ func Parse(s string) (*pgxpool.Config, error) {
 			continue
 		}
 		if other, ok := instead[name]; ok {
-			return nil, fmt.Errorf("the setting %s= after the '?' is another client's: write %s", name, other)
+			return nil, fmt.Errorf("the setting %s= after the '?' belongs to another client: write %s", name, other)
 		}
 		if !slices.Contains(settings, name) {
 			return nil, errors.New("an unknown setting follows the '?': use " + strings.Join(settings, ", "))

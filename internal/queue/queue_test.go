@@ -68,7 +68,7 @@ type table struct {
 	open    []ingest.SlotKey
 	asked   map[ingest.SlotKey][]time.Time
 	refuse  time.Duration    // counted from when it is first asked for a slot
-	idle    map[string]error // why a worker may not work, by its name
+	idle    map[string]error // why a worker must not work, by its name
 	pieces  int
 	waiting []string
 	pumped  int
@@ -103,7 +103,7 @@ func (w worker) MayWork(context.Context) (why, err error) {
 	return w.idle[w.name], nil
 }
 
-// setIdle says why a worker may not work; nil: it may.
+// setIdle says why a worker must not work; nil: it may.
 func (t *table) setIdle(name string, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -267,7 +267,7 @@ func TestJobsInTheFutureAreBroughtForward(t *testing.T) {
 	})
 }
 
-// A machine that may not work leads nothing and takes no job: the others do all, and it takes part again by itself.
+// A machine that must not work leads nothing and takes no job: the others do all, and it takes part again by itself.
 func TestAMachineThatMayNotWorkLeavesTheQueueAlone(t *testing.T) {
 	place, slots := newDatabase(t), newTable(40)
 	slots.hold = func(string, ingest.SlotKey) { time.Sleep(50 * time.Millisecond) } // the upstream
@@ -300,7 +300,7 @@ func TestAMachineThatMayNotWorkLeavesTheQueueAlone(t *testing.T) {
 	})
 }
 
-// A machine that may not work when it starts does not join.
+// A machine that must not work when it starts does not join.
 func TestAMachineThatMayNotWorkDoesNotJoin(t *testing.T) {
 	place, slots := newDatabase(t), newTable(10)
 	slots.setIdle("a", errors.New("its key is refused"))

@@ -18,7 +18,7 @@ type Machine struct {
 		SetIdle(ctx context.Context, process string, note ingest.IdleMachine, seen time.Time) error
 		IdleMachines(ctx context.Context, now time.Time, except string) ([]ingest.IdleMachine, error)
 	}
-	// compares the clock with the database's, as fetch.Reconciler.CheckClock
+	// compares the clock with the database's clock, as fetch.Reconciler.CheckClock
 	CheckClock func(context.Context) error
 	AskDate    func(context.Context) (time.Time, error) // asks the upstream's clock, as fetch.Reconciler.Date
 	Gap        time.Duration                            // how far the upstream's may be apart
@@ -26,7 +26,7 @@ type Machine struct {
 	since time.Time
 
 	asked time.Time // when the upstream last answered with its time
-	apart error     // that its clock and this machine's are apart
+	apart error     // that its clock and this machine's clock are apart
 }
 
 const (
@@ -51,8 +51,8 @@ func (m *Machine) MayWork(ctx context.Context) (why, err error) {
 	return why, err
 }
 
-// compareUpstream compares this machine's clock with the upstream's, as it was last asked. An upstream that does not
-// answer says nothing about clocks.
+// compareUpstream compares the clocks of this machine and of the upstream, by its last answer. An upstream that does
+// not answer says nothing about clocks.
 func (m *Machine) compareUpstream(ctx context.Context) error {
 	every := askUpstream
 	if m.apart != nil {

@@ -122,7 +122,7 @@ type Service struct {
 
 	log       *slog.Logger
 	warnings  *slog.Logger  // failures, for callers whose successes are logged elsewhere
-	watchdog  time.Duration // the service manager's; 0: none
+	watchdog  time.Duration // of the service manager; 0: none
 	heartbeat time.Duration
 	maintain  chan struct{} // asks the maintenance loop to look
 	end       func(error)   // ends Run with that error
@@ -283,7 +283,7 @@ func heartbeat(watchdog time.Duration) time.Duration {
 func watchdog() time.Duration {
 	every, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		return 0 // the variables are not systemd's
+		return 0 // the variables are not from systemd
 	}
 	return every
 }

@@ -57,7 +57,8 @@ func chartsBeside(t *testing.T, limit int64, every time.Duration) (age, interval
 }
 
 // Forty channels every hour want more than 600 units pay for, so that charts and channels are stretched alike. From
-// their second day on, the charts' age is within 5 % of what the same charts have alone under the units of their share.
+// their second day on, the charts' age is within 5 % of the age of the same charts alone, with the units of their
+// share.
 func TestLongChartsBesideChannelsAreAsFreshAsTheirShare(t *testing.T) {
 	shared, interval := chartsBeside(t, 600, time.Hour)
 	paid := int64(8*float64(24*time.Hour)/float64(interval)/0.95 + 0.5)

@@ -84,7 +84,7 @@ func Each(ctx context.Context, q Querier, f func(*sql.Rows) error, query string,
 	return rows.Err()
 }
 
-// Code returns SQLite's primary result code; 0 if err is not SQLite's. A shared-memory file that cannot grow counts
+// Code returns SQLite's primary result code; 0 if err is not from SQLite. A shared-memory file that cannot grow counts
 // as a full disk, since SQLite reports both with that code. https://www.sqlite.org/rescode.html
 func Code(err error) int {
 	e, ok := errors.AsType[*sqlite.Error](err)

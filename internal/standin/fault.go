@@ -10,7 +10,7 @@ import (
 
 // Fault is a failure of some calls. ParseFault makes one; the zero value hits none.
 type Fault struct {
-	Kind    string        // one of its stand-in's
+	Kind    string        // one of the kinds of its stand-in
 	Value   time.Duration // of a timed kind
 	text    string
 	from    int64   // the first call it hits, from 1; 0 if percent decides

@@ -190,7 +190,7 @@ var Causes = []Row{
 		Cure{"A hook fails.", "It is tried again, less and less often; this says why:", "ingest doctor"}},
 }
 
-// Remedy is an error that knows what is wrong and what to do: a server's, a disk's, a store's.
+// Remedy is an error that knows what is wrong and what to do: of a server, a disk, a store.
 type Remedy interface {
 	error
 	Remedy() (wrong, advice string)
@@ -229,7 +229,7 @@ func CauseOf(err error, other Cause) Cause {
 	return other
 }
 
-// Cure is a person's next step about the condition: its error's advice or, if there is none, its cause's.
+// Cure is a person's next step about the condition: the advice of its error or, if there is none, of its cause.
 func (c Condition) Cure() Cure {
 	if known, ok := errors.AsType[Remedy](c.Err); ok {
 		wrong, advice := known.Remedy()

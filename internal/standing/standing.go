@@ -3,7 +3,7 @@
 // nothing and knows no clock.
 //
 // A condition is good or has a cause of the closed set in the table Causes, which has the work that goes on meanwhile
-// and the one cure; docs/faq.md has the same table, and a test compares the two. Errors are told apart by errors.Is
+// and the one cure; docs/faq.md has the same table, and a test compares the two. Errors are distinguished by errors.Is
 // and errors.As alone. To add a cause, make its error where it arises, in package quota if the ledger is concerned,
 // and give the table a row. An error with a method Remedy has a cure of its own.
 //

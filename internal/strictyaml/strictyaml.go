@@ -113,7 +113,7 @@ func parse(name string, data []byte) ([]byte, *ast.File, error) {
 type aliases struct {
 	name   string
 	count  int
-	within *aliases // an anchor's are counted by those around it
+	within *aliases // the nodes of an anchor are counted by the nodes around it
 	err    error
 }
 

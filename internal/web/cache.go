@@ -84,7 +84,7 @@ type document struct {
 func (d *document) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	maps.Copy(h, d.header)
-	// One client's rest, and its answers, are no other's.
+	// One client's rest, and its answers, are for no other client.
 	if may := h.Get("Cache-Control"); may != "no-store" &&
 		(r.Header.Get("Authorization") != "" || httplimit.HasFields(h)) {
 		h.Set("Cache-Control", "private, "+strings.TrimPrefix(may, "public, "))

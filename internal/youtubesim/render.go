@@ -58,8 +58,8 @@ func (v *video) snippet() object {
 	return o
 }
 
-// thumbnails returns URLs like YouTube's. Search results have only the first three sizes. A quarter of the videos have
-// the sizes that the discovery document of 2026 adds, whose file names are a guess.
+// thumbnails returns URLs in YouTube's form. Search results have only the first three sizes. A quarter of the videos
+// have the sizes that the discovery document of 2026 adds, whose file names are a guess.
 func (v *video) thumbnails(all bool) object {
 	sizes := 3
 	if all {

@@ -115,7 +115,7 @@ func (q *request) resource(kind string, id any, etagOf string, parts object) obj
 	return o
 }
 
-// etag changes with every call, as the API's do [seen].
+// etag changes with every call, as in the API [seen].
 func (q *request) etag(text string) string {
 	return idText(standin.Hash(uint64(q.call), standin.HashText(text))) +
 		idText(standin.Hash(uint64(q.call), standin.HashText(text), 1)) + "w"

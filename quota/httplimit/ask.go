@@ -15,7 +15,7 @@ import (
 // Auth answers a proxy that asks about each request before it passes it on: auth_request of nginx, ForwardAuth of
 // Traefik, forward_auth of Caddy. The asked request has the method of X-Forwarded-Method or X-Original-Method (GET),
 // the path of X-Forwarded-Uri or X-Original-URI, the client of Config.Forwarding, and otherwise the asking request's
-// fields. A caller's token is in Proxy-Authorization, as Authorization is the client's.
+// fields. A caller's token is in Proxy-Authorization, as the client uses Authorization.
 //
 // The answer is 200, or the answer of Handler. With ?refuse=403 a refusal is a 403, as nginx takes any other for a
 // failure.
@@ -218,7 +218,7 @@ type Denied struct {
 	Client        string    `json:"client"`
 	Observed      bool      `json:"observed"` // only by limits that are observed
 	Refused       int64     `json:"refused"`
-	AtMostTooMany int64     `json:"at_most_too_many"` // at most so many of Refused are other clients'
+	AtMostTooMany int64     `json:"at_most_too_many"` // at most so many of Refused belong to other clients
 	Last          time.Time `json:"last"`
 }
 

@@ -44,7 +44,7 @@ type denial struct {
 	account  string
 	observed bool
 	refused  int64
-	error    int64 // at most so many of them are another client's
+	error    int64 // at most so many of them belong to another client
 	last     time.Time
 	unlogged int64
 	logged   time.Time

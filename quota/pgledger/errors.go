@@ -87,7 +87,7 @@ func (s serverSaid) Error() string { return fmt.Sprintf("%s (SQLSTATE %s)", s.Me
 
 func (s serverSaid) Unwrap() error { return s.PgError }
 
-// quotaError marks an error that already wraps one of quota's.
+// quotaError marks an error that already wraps an error of package quota.
 type quotaError struct{ err error }
 
 func (e *quotaError) Error() string { return e.err.Error() }

@@ -21,7 +21,7 @@ type Facts struct {
 	Standbys          string // synchronous_standby_names; "": a promoted replica may lack the newest writes
 
 	Pooled     bool          // a pooler is in between
-	ClockAhead time.Duration // how far the server's clock is ahead of this machine's; negative: behind
+	ClockAhead time.Duration // how far the server's clock is ahead of ours; negative: behind
 	RoundTrip  time.Duration // ClockAhead is exact to half of this either way
 }
 

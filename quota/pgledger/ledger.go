@@ -11,7 +11,7 @@
 // system identifier and timeline of the server that it began on. A clean switch of the primary loses nothing, but also
 // begins a new generation, and every host syncs its journal again.
 //
-// Connections are pgxpool's. No state is kept in a session, so that a pooler in transaction mode may be in between;
+// pgxpool has the connections. No state is kept in a session, so that a pooler in transaction mode may be in between;
 // without one, statements are prepared. The first process that misses the schema creates it, which takes the right to
 // CREATE in the database. An account without charges for its horizon and an hour is forgotten.
 package pgledger

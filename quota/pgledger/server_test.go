@@ -62,7 +62,7 @@ func server(t testing.TB) *faulty.Database {
 // patient is a time-out that a busy machine does not reach.
 const patient = 30 * time.Second
 
-// store is a store of the suite's: a schema of its own on the server, read by a clock of its own.
+// store is a store for the suite: a schema of its own on the server, read by a clock of its own.
 func store(t testing.TB, d *faulty.Database, clock *quotatest.Clock) quotatest.Store {
 	t.Helper()
 	return storeAt(t, d, d.Addr(), clock)

@@ -127,7 +127,7 @@ func (l *Ledger) decideEmpty(ctx context.Context, a quota.Ask) (quota.Decision, 
 	return decide(a, answer)
 }
 
-// clocksApart returns an error if the server's clock is too far from the caller's.
+// clocksApart returns an error if the clocks of the server and of the caller are too far apart.
 func clocksApart(a quota.Ask, now int64) error {
 	if off := now - micros.Asked(a); micros.Asked(a) > 0 && max(off, -off) > a.ClockGap().Microseconds() {
 		return refusedBy(a, sharedledger.Operation{}, []int64{codeClocks, now, micros.Asked(a)})

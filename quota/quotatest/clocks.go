@@ -64,7 +64,7 @@ var clocks = []Case{
 		r.clock.Set(noon.Add(10 * second))
 		r.admits(3, 0)
 	}},
-	{ID: "H1", Name: "a clock that leaves its caller's is not believed", Needs: OwnClock, check: func(r *rig) {
+	{ID: "H1", Name: "a clock far from its caller's clock is not trusted", Needs: OwnClock, check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 5), daily(5)}
 		r.admits(3, 2)
 		for _, off := range []time.Duration{time.Hour, -time.Hour, 25 * time.Hour, -25 * time.Hour,

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Differential takes so many random steps on a backend, and compares each answer with the Model's. The seed is
-// DIFFERENTIAL_SEED, or the time; it is printed.
+// Differential takes so many random steps on a backend, and compares its answers with the answers of the Model. The
+// seed is DIFFERENTIAL_SEED, or the time; it is printed.
 func Differential(t *testing.T, b Backend, steps int) {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("DIFFERENTIAL_SEED"), 10, 64)

@@ -175,7 +175,7 @@ var journalNotes = []JournalCase{
 		later.Generation = 3 // any generation, and any smaller usage
 		d.begins(d.row("a", noon), sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{later}})
 		kept := later
-		kept.Drain, kept.Owed = units.Drain, true // a drain is owed until a sync or its lifting
+		kept.Drain, kept.Owed = units.Drain, true // a sync or its lifting ends an owed drain
 		d.snapshots(kept, search)
 		kept.Owed, kept.At = false, noon.Add(second)
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{kept}})

@@ -210,7 +210,7 @@ func (m *Model) state(a quota.Ask, c quota.Charge, now time.Time, allowed bool) 
 	p := quota.PoolState{Pool: c.Pool, Remaining: quota.MaxLimit}
 	if allowed && c.Amount > 0 {
 		p.Charged, p.Entry = c.Amount, m.spends[len(m.spends)-1].number
-		for _, s := range m.spends { // this charge's is the newest of its pool
+		for _, s := range m.spends { // this charge is the newest entry of its pool
 			if s.account == a.Account && s.pool == c.Pool && s.at.Equal(now) {
 				p.Entry = s.number
 			}

@@ -56,7 +56,7 @@ var syncs = []Case{
 		row := r.row("here", 1, noon, 5)
 		row.State, row.Syncs = sharedledger.RowSynced, []sharedledger.Sync{{Since: noon.Add(5 * time.Minute)}}
 		r.rows(row)
-		r.raises(r.snapshot(noon.Add(4*time.Minute), 3)) // another program's
+		r.raises(r.snapshot(noon.Add(4*time.Minute), 3)) // of another program
 		r.used(8)
 		r.raises(r.snapshot(noon.Add(5*time.Minute), 8)) // both
 		r.used(8)

@@ -82,7 +82,7 @@ func TestBoundary(t *testing.T) {
 
 var stores atomic.Int64
 
-// store is a store of the suite's: keys of its own on the server, read by a clock of its own.
+// store is a store for the suite: keys of its own on the server, read by a clock of its own.
 func (s *server) store(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 	t.Helper()
 	prefix := fmt.Sprintf("store-%d", stores.Add(1))

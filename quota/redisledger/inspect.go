@@ -18,7 +18,7 @@ type Facts struct {
 	Version string
 	Role    string // "master", "replica"
 
-	ClockAhead time.Duration // how far the server's clock is ahead of this machine's; negative: behind
+	ClockAhead time.Duration // how far the server's clock is ahead of ours; negative: behind
 	RoundTrip  time.Duration // ClockAhead is exact to half of this either way
 
 	MaxMemory       int64  // bytes; 0: no limit

@@ -9,7 +9,7 @@
 // The client never resends by itself. A call that timed out may have been carried out: its error is quota.ErrInDoubt.
 // The numbered take of sharedledger.Remote can be asked again.
 //
-// A server that was restarted or promoted may have lost its newest entries; State tells the two apart. It lacks the
+// A server that was restarted or promoted may have lost its newest entries; State distinguishes the two. It lacks the
 // scripts of TakeOnce and Sync, which contain the names of account and generation and are loaded by Renew and Resume
 // alone. A master that was turned into a replica and back keeps the scripts, but has a new replication id. A take
 // checks that before it charges, unless the server has data that this writer wrote less than a millisecond ago.
@@ -47,7 +47,7 @@ type Options struct {
 // since Redis may forget. As a plain quota.Ledger it fits one process.
 type Ledger struct {
 	client    redis.UniversalClient
-	passwords [2]string // the server's and the sentinels'
+	passwords [2]string // of the server and of the sentinels
 	prefix    string
 	timeout   time.Duration
 	scripts   map[string]script   // by name, as in files

@@ -189,7 +189,7 @@ func TestAValueThatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A plain ledger's state becomes a shared one's: nothing that it knew is lost.
+// The state of a plain ledger becomes the state of a shared one: nothing that it knew is lost.
 func TestPlainLedgerBecomesShared(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})

@@ -19,7 +19,7 @@ var lua embed.FS
 // script is a Lua source and its hash; Redis calls it by the hash.
 type script struct {
 	source, sha string
-	own         bool // a generation's: only Renew and Resume load it
+	own         bool // of a generation: only Renew and Resume load it
 }
 
 // generationScripts are the scripts that only Renew and Resume load. They begin with the names of account and

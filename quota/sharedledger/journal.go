@@ -9,7 +9,7 @@ import (
 
 // Journal is a data directory's record of its operations with a remote and its spends without one. It outlives the
 // process, so that a crash loop has one emergency budget, and it can be synced again into a remote that forgets. Many
-// processes share it. A call's writes are on disk when it returns; every error is one of package quota's, wrapped.
+// processes share it. A call's writes are on disk when it returns; every error wraps one of package quota.
 // Rows without a writer do not concern a remote: State and Rows leave them out.
 type Journal interface {
 	// State returns the account's state, an empty one if nothing was noted yet. It creates the host's id.
@@ -49,7 +49,7 @@ const (
 
 // JournalState is a journal's knowledge of an account.
 type JournalState struct {
-	HostID     string     // this data directory's, random
+	HostID     string     // of this data directory, random
 	Generation Generation // that the journal was synced to; 0: none
 	// there is a RowOwed or RowUnused row, or the log of the same file was charged since it was carried
 	Owed       bool
@@ -104,7 +104,7 @@ type Breaker struct {
 
 // Row is one operation as a journal keeps it.
 type Row struct {
-	ID      int64 // the journal's; 0: not written yet
+	ID      int64 // in the journal; 0: not written yet
 	Account string
 	Writer  string
 	Number  int64

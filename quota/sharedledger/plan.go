@@ -17,7 +17,7 @@ import (
 // RemoteFacts are the facts about a remote that a plan needs. The adapter reads them and applies the Plan.
 type RemoteFacts struct {
 	Now     int64                  // its clock, or its newest entry if that is later
-	Horizon int64                  // the longest so far, including this batch's
+	Horizon int64                  // the longest so far, this batch included
 	Writers map[string]WriterState // at least the writers of the batch; missing ones have written nothing
 	Raised  map[string][]Raised    // by pool
 }

@@ -47,7 +47,7 @@ func (u UsageSnapshot) Over(old UsageSnapshot) UsageSnapshot {
 }
 
 // supersedes reports whether the snapshot is the later of two of one pool. At the same time it is the one with more
-// used in any window, since a ledger's clock stands still while its host's is behind.
+// used in any window, since a ledger's clock stands still while its host's clock is behind.
 func (u UsageSnapshot) supersedes(old UsageSnapshot) bool {
 	if !u.At.Equal(old.At) {
 		return u.At.After(old.At)

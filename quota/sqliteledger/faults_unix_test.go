@@ -144,7 +144,7 @@ func count(t *testing.T, l *sqliteledger.Ledger) counts {
 // nobody is the id of a user who owns nothing.
 const nobody = 65534
 
-// A file or a directory that may not be written gives an error that says so. Root may write anything:
+// A file or a directory without the right to write gives an error that says so. Root may write anything:
 // the process that meets the fault runs as another user.
 func TestAnUnwritableFileOrDirectoryIsReported(t *testing.T) {
 	if dir := os.Getenv(childFile); dir != "" {

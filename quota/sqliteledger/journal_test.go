@@ -94,7 +94,7 @@ func TestVerdictsAreTakenInTheirOrder(t *testing.T) {
 	}
 }
 
-// A ledger's clock stands still while its host's was set back: of two snapshots of one time the one that
+// A ledger's clock stands still while the clock of its host is behind: of two snapshots of one time the one that
 // saw more is the later.
 func TestOfTwoSnapshotsAtOnceTheFullerIsKept(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
@@ -136,7 +136,7 @@ func TestBudgetsOfSeveralTimes(t *testing.T) {
 	}
 }
 
-// Who no longer waits has written nothing, and the error is one of package quota's.
+// Who no longer waits has written nothing, and the error is one of package quota.
 func TestCancelledJournalCallChangesNothing(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
 	ctx, cancel := cancelled(t)

@@ -88,7 +88,7 @@ CREATE INDEX operations_emergency ON operations (account, at, amounts) WHERE eme
 -- Further data of accounts whose ledger is elsewhere.
 CREATE TABLE journals (
     account       TEXT PRIMARY KEY,
-    generation    INTEGER NOT NULL, -- the ledger's, last synced to; 0: none
+    generation    INTEGER NOT NULL, -- of the ledger, last synced to; 0: none
     breaker_until INTEGER NOT NULL, -- the ledger is not asked before; 0: closed
     failures      INTEGER NOT NULL, -- of the ledger, in a row
     why           TEXT NOT NULL,    -- the ledger's last error: {"text", "cause", "cure"}, see quota.ServerError

@@ -228,7 +228,7 @@ func (t *transaction) account(name string) (*account, error) {
 	return a, err
 }
 
-// ensureRows creates the rows that a charge needs, and raises the horizon to the ask's.
+// ensureRows creates the rows that a charge needs, and raises the horizon to the horizon of the ask.
 func (t *transaction) ensureRows(acc *account, a quota.Ask) error {
 	if horizon := a.Horizon.Microseconds(); acc.id == 0 || horizon > acc.horizon {
 		isNew := acc.id == 0

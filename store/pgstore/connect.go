@@ -83,7 +83,7 @@ func (c *connection) QueryContext(ctx context.Context, query string, args []driv
 	return c.Conn.QueryContext(ctx, query, args)
 }
 
-// PrepareContext hides the embedded connection's, which would not translate. It is never called: package store
+// PrepareContext hides the embedded method, which would not translate. It is never called: package store
 // prepares nothing for an engine, and pgx itself prepares repeated statements.
 func (c *connection) PrepareContext(context.Context, string) (driver.Stmt, error) {
 	return nil, errors.New("package store prepares nothing in PostgreSQL")

@@ -17,7 +17,7 @@ const (
 
 // Words that differ a little from the query's count for less.
 const (
-	asBeginning = 0.9 // a word that only begins with the query's, without an asterisk
+	asBeginning = 0.9 // a word that only begins with the word of the query, without an asterisk
 	asOther     = 0.7 // another spelling: see Forgive
 )
 

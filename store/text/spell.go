@@ -35,7 +35,7 @@ func spell(text string) string {
 	return b.String()
 }
 
-// mayName reports whether spell may change the text. It tells most texts apart, such as "ft. one!", in a twentieth of
+// mayName reports whether spell may change the text. It distinguishes most texts, such as "ft. one!", in a twentieth of
 // the time.
 func mayName(text string) bool {
 	for i := range len(text) {

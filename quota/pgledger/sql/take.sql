@@ -3,7 +3,7 @@
 --
 -- It answers with facts, and quota.Decide repeats the decision from them. _windows is how many bounds each pool has;
 -- _reach (length and grace; 0: the day) and _ceilings hold one value per bound. _days are the provider's midnights.
--- _number is the operation's, 0 for none.
+-- _number is the operation's number, 0 for none.
 --
 -- Result: 1 if admitted, else 0; the time of the decision; the clock; then for each pool its previous total, its drain
 -- (five numbers), its previous number, the number of the new entry (0: none), and for each of its bounds the sum
@@ -40,7 +40,7 @@ BEGIN
     SELECT a.id, a.horizon, a.generation, a.timeline, a.pools, a.writers INTO _id, _kept, _current, _timeline, _known, _heard
         FROM {schema}.accounts a WHERE a.name = _account;
 
-    -- Operation numbers: the writer's last one tells whether this was asked before and whether anything was lost.
+    -- Operation numbers: the writer's last one shows whether this was asked before and whether anything was lost.
     IF _number > 0 THEN
         SELECT w.number, w.nonce, w.answer INTO _last, _mark, _answer
             FROM {schema}.writers w WHERE w.account = _id AND w.name = _writer;
