@@ -204,7 +204,7 @@ type Refusal struct {
 	AtOnce int64 `json:"-"`
 	// Probe is the number of the next probe if the provider's no is doubted, otherwise 0.
 	Probe int `json:"-"`
-	// Purpose is that of the refused call, if a window refused it; "" if it has none.
+	// Purpose is the purpose of the refused call, if a window refused it; "" if it has none.
 	Purpose Purpose `json:"-"`
 
 	left int64 // with Reserved: the rest below the schedule's own ceiling

@@ -18,8 +18,8 @@ type Client struct {
 }
 
 var (
-	foreign = problem(http.StatusUnauthorized, "authError", "this credential is not of a client here, and calls with "+
-		"this ledger is for one project: send the client's token where the API key goes, as key= or X-Goog-Api-Key")
+	foreign = problem(http.StatusUnauthorized, "authError", "no client here has this credential, and this ledger is "+
+		"for one project: send the client's token where the API key goes, as key= or X-Goog-Api-Key")
 	unnamed = problem(http.StatusUnauthorized, "authError",
 		"who asks? Send the token of a client where the API key goes, as key= or X-Goog-Api-Key")
 )

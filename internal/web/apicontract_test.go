@@ -119,7 +119,7 @@ func TestServersThatAskKeepTheContract(t *testing.T) {
 			{401, request(h, "192.0.2.3"+strconv.Itoa(len(path)), "Authorization", "Bearer guess")},
 		} {
 			if path == "/v1/limits" && want.status == 401 {
-				continue // there the token is that of the caller
+				continue // there the token names the caller
 			}
 			if want.resp.StatusCode != want.status {
 				t.Errorf("%s, %d: %d, want %d: %s", path, i, want.resp.StatusCode, want.status, body(t, want.resp))

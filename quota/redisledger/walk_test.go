@@ -35,7 +35,7 @@ type walk struct {
 	counts     map[string]int
 }
 
-// operations are those of one writer.
+// operations has the operations of one writer.
 type operations struct {
 	heard  time.Time
 	number int64 // of the last that was written

@@ -275,8 +275,7 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 	return err
 }
 
-// observe stores the use that the decision saw, and reports whether it changed. charges says that the ask could
-// charge.
+// observe stores the use that the decision saw, and reports whether it changed. charges: the ask could charge.
 func (s *Ledger) observe(a quota.Ask, d quota.Decision, charges bool) (changed bool) {
 	for i, p := range d.Pools {
 		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain,
