@@ -66,7 +66,7 @@ func (s *Store) CategoryNames(ctx context.Context) (map[string]string, error) {
 		func(tx *txn) (map[string]string, error) { return categoryNames(ctx, tx) })
 }
 
-func categoryNames(ctx context.Context, tx *txn) (map[string]string, error) {
+func categoryNames(ctx context.Context, tx querier) (map[string]string, error) {
 	return pairs[string, string](ctx, tx, `SELECT id, min(name) FROM categories GROUP BY id`)
 }
 

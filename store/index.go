@@ -16,7 +16,7 @@ import (
 // index reads the rows that one search may see: the videos, charts and counts of the time of its first page, in one
 // transaction. It reads nothing twice.
 type index struct {
-	tx      *txn
+	tx      querier
 	q       SearchQuery
 	scope   cursor // of the first page, and where the page before this one ended
 	counted bool   // the engine keeps how many videos have each word: see Engine

@@ -62,23 +62,19 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 		q.Limit = DefaultLimit
 	}
 	var r Result
-	err = s.viewKept(ctx, "search", func(tx *txn, k *kept) error {
-		unwatched := ctx
-		if s.engine == nil {
-			unwatched = context.WithoutCancel(ctx) // a statement takes milliseconds: watching each one costs more
-		}
+	err = s.viewKept(ctx, "search", func(ctx context.Context, tx querier, k *kept) error {
 		x := index{tx: tx, q: q, scope: scope, kept: k, walked: map[string]matches{}}
 		x.counted, x.newest = s.engine != nil, s.engine != nil
 		x.pin()
-		c, err := x.choose(unwatched, query)
+		c, err := x.choose(ctx, query)
 		if err != nil {
 			return err
 		}
-		found, err := x.sort(unwatched, c)
+		found, err := x.sort(ctx, c)
 		if err != nil {
 			return err
 		}
-		r, err = x.result(unwatched, c, found, future(s.now()))
+		r, err = x.result(ctx, c, found, future(s.now()))
 		return err
 	})
 	if err != nil {
