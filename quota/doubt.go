@@ -50,13 +50,14 @@ func (t *Tariff) doubt(p PoolState, today, now, midnight time.Time) Drain {
 	return Drain{Until: now.Add(wait).Truncate(time.Millisecond), Probe: probe + 1}
 }
 
-// stood reports whether a drain was a provider's refusal of the last days that lasted until its midnight.
+// stood reports whether a drain was a provider's refusal of the last days that lasted until its midnight, or until a
+// last probe that no run made before then.
 func (t *Tariff) stood(last Drain, today time.Time) bool {
-	if last.By != ByProvider || last.Probe > 0 || last.Until.After(today) || last.Until.Before(today.Add(-remembered)) {
+	if last.By != ByProvider || last.Until.After(today) || last.Until.Before(today.Add(-remembered)) {
 		return false
 	}
-	begins, _ := t.dayOf(last.Until)
-	return begins.Equal(last.Until)
+	begins, ends := t.dayOf(last.Until)
+	return begins.Equal(last.Until) || last.Probe >= len(doubts) && ends.Sub(last.Until) < doubts[len(doubts)-1]
 }
 
 // probeTime is how long a probe keeps other calls waiting. If it never returns, another call probes then.

@@ -167,21 +167,35 @@ func TestOneProbeForAll(t *testing.T) {
 	}
 }
 
-// A no that stood until its day turned is believed when it comes again near the same count, on the next days. One at
-// quite another count is doubted.
+// A no that stood until its day turned is believed when it comes again near the same count, on the next days: also one
+// whose fourth probe was to come in the day's last hours, when no run made it. One at quite another count is doubted.
 func TestANoWhereOneStoodBeforeIsBelieved(t *testing.T) {
-	for used, believed := range map[int64]bool{40: false, 80: true, 100: true, 900: false} {
+	midnight := time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		last     quota.Drain
+		used     int64
+		believed bool
+	}{
+		{quota.Drain{Until: midnight}, 40, false},
+		{quota.Drain{Until: midnight}, 80, true},
+		{quota.Drain{Until: midnight}, 100, true},
+		{quota.Drain{Until: midnight}, 900, false},
+		{quota.Drain{Until: midnight.Add(-4 * time.Minute), Probe: 5}, 100, true},
+		{quota.Drain{Until: midnight.Add(-4 * time.Minute), Probe: 2}, 100, false},
+		{quota.Drain{Until: midnight.Add(-5 * time.Hour), Probe: 5}, 100, false},
+	} {
 		d := newTestGovernor(t, "2026-02-14 09:00:00")
-		if err := d.Ledger.Drain(t.Context(), d.Account, "units", quota.Drain{Until: time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC), Used: 100}); err != nil {
+		tt.last.Used = 100
+		if err := d.Ledger.Drain(t.Context(), d.Account, "units", tt.last); err != nil {
 			t.Fatal(err)
 		}
 		d.at("2026-02-16 09:00:00")
-		d.spend("units", used-1)
+		d.spend("units", tt.used-1)
 		if err := d.Drain(t.Context(), d.take("videos.list", quota.Scheduled), "units"); err != nil {
 			t.Fatal(err)
 		}
-		if p := d.pool("units"); (p.Probe == 0) != believed {
-			t.Errorf("at %d: closed until %v, probe %d", used, p.DrainedUntil, p.Probe)
+		if p := d.pool("units"); (p.Probe == 0) != tt.believed {
+			t.Errorf("%+v, at %d: closed until %v, probe %d, want believed: %v", tt.last, tt.used, p.DrainedUntil, p.Probe, tt.believed)
 		}
 	}
 }

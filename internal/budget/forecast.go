@@ -32,9 +32,9 @@ type Forecast struct {
 	SureUntil time.Time `json:"sure_until,omitzero"`
 }
 
-// Unsure reports whether the provider may refuse a slot that is due at a time, which then comes later.
+// Unsure reports whether the provider may refuse a slot that is due at a time of its day, which then comes later.
 func (f Forecast) Unsure(due time.Time) bool {
-	return !f.Fits && !f.SureUntil.IsZero() && !due.Before(f.SureUntil)
+	return !f.Fits && !f.SureUntil.IsZero() && !due.Before(f.SureUntil) && due.Before(f.Until)
 }
 
 // Lasting is how the quota lasts until the provider's day ends, best first.

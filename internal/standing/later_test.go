@@ -13,7 +13,8 @@ import (
 // says so.
 func TestASlotThatMayBeRefusedComesThenOrLater(t *testing.T) {
 	slower := func(f *standing.Facts) {
-		f.Forecast.Fits, f.Forecast.State, f.Forecast.SureUntil = false, budget.Slower, noon.Add(20*time.Minute)
+		f.Forecast.Fits, f.Forecast.State = false, budget.Slower
+		f.Forecast.SureUntil, f.Forecast.Until = noon.Add(20*time.Minute), noon.Add(20*time.Hour)
 	}
 	const from1220 = "or later: the provider may refuse from 2026-02-14 12:20:00Z on"
 	for _, tt := range []struct {
@@ -23,6 +24,7 @@ func TestASlotThatMayBeRefusedComesThenOrLater(t *testing.T) {
 	}{
 		{"all is well", func(*standing.Facts) {}, "", ""},
 		{"a plan that rests on a refusal", slower, "", from1220},
+		{"slots of the next day", func(f *standing.Facts) { slower(f); f.Forecast.Until = noon.Add(25 * time.Minute) }, "", ""},
 		{"a plan that fits", func(f *standing.Facts) { slower(f); f.Forecast.Fits = true }, "", ""},
 	} {
 		f := facts(t)
