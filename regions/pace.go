@@ -141,8 +141,14 @@ func (s JobSchedule) dueAtPace(known map[ingest.Series]time.Time, now time.Time)
 		return out
 	}
 	reached := int64(now.Sub(pace.Last) / max(pace.Gap, time.Second))
-	for left := min(int64(len(waiting)), int64(pace.Most), reached); left > 0; left-- {
-		due := pace.Last.Add(time.Duration(reached-left+1) * pace.Gap).Truncate(time.Second)
+	left := min(int64(len(waiting)), int64(pace.Most), reached)
+	turn := reached - left // earlier turns are given up
+	if left > 1 {          // runs are rarer than turns: the next one may pay for the others
+		turn = max(0, reached-int64(len(waiting)))
+	}
+	for ; left > 0; left-- {
+		turn++
+		due := pace.Last.Add(time.Duration(turn) * pace.Gap).Truncate(time.Second)
 		key := longestWaiting(waiting, newestOf)
 		waiting = slices.DeleteFunc(waiting, func(k string) bool { return k == key })
 		out = append(out, s.slot(slices.Index(s.keys, key), due, ingest.Due, ""))

@@ -31,6 +31,7 @@ func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 		{"two gaps have passed", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3}, []string{"GB 10:30", "DE 11:00"}},
 		{"two have, and one can be paid for", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 1}, []string{"GB 11:00"}},
 		{"nothing can be paid for", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Hold: at(12, 0)}, nil},
+		{"three have, and two can be paid for: the third turn is the next run's", turn, at(11, 34), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 2}, []string{"GB 10:30", "DE 11:00"}},
 		{"nothing ran for more than two rounds of GB and DE", turn, at(12, 20), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3}, []string{"GB 12:20"}},
 		{"then they come as far as they can be paid for", turn, at(12, 20), regions.Pace{Gap: 15 * time.Minute, Last: at(10, 0), Most: 2}, []string{"GB 12:19", "DE 12:19"}},
 		{"an empty table: each is due at once", nil, at(12, 20), regions.Pace{Gap: 30 * time.Minute, Most: 3}, []string{"US 12:00", "GB 12:10", "DE 12:20"}},

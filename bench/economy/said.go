@@ -24,6 +24,7 @@ type saying struct {
 	orLater  map[ingest.Series]bool      // or later
 	every    time.Duration               // from one chart of a series to its next; 0: no prediction
 	last     time.Time                   // when the slot was due that every counts from
+	overdue  int                         // the charts that come first, before that pace begins
 	ends     time.Time                   // of the day, or of the hours with runs, that every is of; zero: it has no end
 	resumes  time.Time                   // when the schedule's next call is admitted; zero: it has something left
 	closed   time.Time                   // until when a pool is closed, which the headline says then
@@ -75,11 +76,12 @@ func (p *program) say(ctx context.Context, rec *recorder, worked []ingest.SlotRe
 	s.stopped = s.stopped || s.refused
 	for _, job := range f.Pace.Jobs {
 		if job.Job.Name == "chart" {
-			s.every, s.last, s.ends = job.Round, job.Last, job.Ends
+			s.every, s.last, s.ends, s.overdue = job.Round, job.Last, job.Ends, job.Overdue
 			if !job.Sleeps.IsZero() && (s.ends.IsZero() || job.Sleeps.Before(s.ends)) { // no run is expected from then on
 				s.ends = job.Sleeps
 			}
-			if job.Waits { // it says until when, but gives no interval
+			asleep := !job.Sleeps.IsZero() && !job.Last.Add(job.Gap).Before(job.Sleeps) // it promises no chart before
+			if job.Waits || asleep {                                                    // it says until when, but gives no interval
 				s.every = 0
 			}
 		}
@@ -303,6 +305,7 @@ func (rec *recorder) interval(s saying) (said, came time.Duration) {
 		at = at.Add(1)
 	}
 	first, _ := slices.BinarySearchFunc(charts, at, time.Time.Compare)
+	first += s.overdue
 	keys := len(rec.world.regions)
 	last := first - 1 + keys
 	if next, _ := slices.BinarySearchFunc(charts, s.ends, time.Time.Compare); !s.ends.IsZero() {

@@ -6,8 +6,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// IdleHours are the hours of the provider's day when nothing runs, as on a laptop that sleeps at night: bit n is hour
-// n. The rest is spread over the other hours.
+// IdleHours are the hours of the machine's day when nothing runs, as on a laptop that sleeps at night: bit n is hour n of
+// time.Local, which changes to winter time with its user. The rest is spread over the other hours.
 type IdleHours uint32
 
 // idleDays is on how many days in a row nothing must have run in an hour, and idleStretch how many such hours in a row
@@ -27,8 +27,10 @@ func (h OthersHistory) idle(t *quota.Tariff, today time.Time) (idle IdleHours) {
 			if n > 0 && (d == nil || d.Ran == 0 || d == &days[0]) { // the first day was seen in part only
 				return 0
 			}
-			if d != nil {
-				ran |= d.Ran
+			for hour := 0; d != nil && d.Ran>>hour != 0; hour++ {
+				if begins := d.Begins.Add(time.Duration(hour) * time.Hour).Local(); d.Ran&(1<<hour) != 0 {
+					ran |= 1<<begins.Hour() | 1<<begins.Add(time.Hour-1).Hour() // some zones are half an hour off
+				}
 			}
 		}
 		return stretches(^ran & (1<<24 - 1))
@@ -50,20 +52,19 @@ func stretches(hours uint32) (long IdleHours) {
 }
 
 // hour returns whether the hour of a time is idle, and when it ends.
-func (i IdleHours) hour(t time.Time, zone *time.Location) (idle bool, ends time.Time) {
-	begins, _ := providerDay(t, zone)
-	n := t.Sub(begins) / time.Hour
-	return i&(1<<n) != 0, begins.Add((n + 1) * time.Hour)
+func (i IdleHours) hour(t time.Time) (idle bool, ends time.Time) {
+	passed := time.Duration(t.Local().Minute())*time.Minute + t.Sub(t.Truncate(time.Minute))
+	return i&(1<<t.Local().Hour()) != 0, t.Add(time.Hour - passed).UTC()
 }
 
 // awake returns the time between two times that is not idle.
-func (i IdleHours) awake(from, to time.Time, zone *time.Location) time.Duration {
+func (i IdleHours) awake(from, to time.Time) time.Duration {
 	if i == 0 {
 		return to.Sub(from)
 	}
 	sum := time.Duration(0)
 	for from.Before(to) {
-		idle, ends := i.hour(from, zone)
+		idle, ends := i.hour(from)
 		if ends.After(to) {
 			ends = to
 		}
@@ -76,9 +77,9 @@ func (i IdleHours) awake(from, to time.Time, zone *time.Location) time.Duration 
 }
 
 // wakes returns a time, or when the idle hours around it end.
-func (i IdleHours) wakes(t time.Time, zone *time.Location) time.Time {
+func (i IdleHours) wakes(t time.Time) time.Time {
 	for i != 0 {
-		idle, ends := i.hour(t, zone)
+		idle, ends := i.hour(t)
 		if !idle {
 			break
 		}
@@ -88,11 +89,11 @@ func (i IdleHours) wakes(t time.Time, zone *time.Location) time.Time {
 }
 
 // next returns when the next idle hours after a time begin and end; zero if there are none.
-func (i IdleHours) next(t time.Time, zone *time.Location) (begins, ends time.Time) {
+func (i IdleHours) next(t time.Time) (begins, ends time.Time) {
 	for at, until := t, t.Add(day); i != 0 && at.Before(until); {
-		idle, hourEnds := i.hour(at, zone)
+		idle, hourEnds := i.hour(at)
 		if idle && at.After(t) {
-			return at, i.wakes(at, zone)
+			return at, i.wakes(at)
 		}
 		at = hourEnds
 	}

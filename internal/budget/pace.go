@@ -100,7 +100,9 @@ type JobPace struct {
 	Ends   time.Time // of that window, if it is the provider's day
 	Sleeps time.Time // when no run is expected for hours; zero: not known
 	Wakes  time.Time // when those hours end
-	Waits  bool      // for the pool to open, or for its window to end: it has no interval at present
+	// Overdue is how many series have waited for more than two rounds, as after a pause: they come before the pace.
+	Overdue int
+	Waits   bool // for the pool to open, or for its window to end: it has no interval at present
 }
 
 // String describes the pace for a person: "chart every 2 h 45 m instead of 30 m: 285 units in 24h".
@@ -119,6 +121,9 @@ func (p JobPace) String() string {
 	}
 	if !p.Sleeps.IsZero() {
 		s += fmt.Sprintf(", no run expected from %s to %s", p.Sleeps.UTC().Format("15:04Z"), p.Wakes.UTC().Format("15:04Z"))
+	}
+	if p.Overdue > 0 {
+		s += fmt.Sprintf(", after %d that are overdue", p.Overdue)
 	}
 	return s
 }
@@ -175,7 +180,7 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 	}
 	out.Schedule, out.Jobs = s.Jobs.AtPace(paces), jobs
 	if s.Idle != 0 {
-		out.Schedule = out.Schedule.Waking(func(t time.Time) time.Time { return s.Idle.wakes(t, s.Tariff.Zone) })
+		out.Schedule = out.Schedule.Waking(s.Idle.wakes)
 	}
 	return out
 }
@@ -255,7 +260,7 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 			continue
 		}
 		pace := JobPace{Job: schedule.Job, Pages: schedule.Job.Pages}
-		pace.Sleeps, pace.Wakes = s.Idle.next(now, s.Tariff.Zone)
+		pace.Sleeps, pace.Wakes = s.Idle.next(now)
 		for _, k := range schedule.Keys() {
 			if t := known[ingest.Series{Job: schedule.Job.Name, Key: k}]; t.After(pace.Last) {
 				pace.Last = t
@@ -272,6 +277,12 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 			}
 			if !asksForMore || pace.Pages == 1 || pace.Round > 0 && pace.Round <= most {
 				break
+			}
+		}
+		for _, k := range schedule.Keys() {
+			t, seen := known[ingest.Series{Job: schedule.Job.Name, Key: k}]
+			if seen && pace.Gap > 0 && now.Sub(t) > 2*pace.Gap*time.Duration(len(schedule.Keys())) {
+				pace.Overdue++
 			}
 		}
 		if pace.Gap > 0 || pace.Hold.After(now) {

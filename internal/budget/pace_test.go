@@ -3,6 +3,7 @@ package budget_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -276,6 +277,21 @@ func TestAFailedCallDoesNotChangeTheNumberOfPages(t *testing.T) {
 		if len(jobs) != 1 || jobs[0].Pages != tt.want {
 			t.Errorf("%s: %+v, want %d pages", tt.name, jobs, tt.want)
 		}
+	}
+}
+
+// After a night without runs, the series that have waited for more than two rounds come first: the pace is of the
+// later charts.
+func TestAPaceBeginsAfterOverdueCharts(t *testing.T) {
+	now := midnight.Add(8 * time.Hour)
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	known := map[ingest.Series]time.Time{}
+	for i, region := range regions.Default() {
+		known[ingest.Series{Job: "chart", Key: string(region)}] = now.Add(-time.Duration(i) * 100 * time.Minute)
+	}
+	got := s.Pace(reported(s, now, 100, 0), known, now)
+	if len(got.Jobs) != 1 || got.Jobs[0].Overdue != 4 || !strings.HasSuffix(got.String(), ", after 4 that are overdue") {
+		t.Errorf("%+v, %q, want the four of more than 5 h 30 m", got.Jobs, got)
 	}
 }
 

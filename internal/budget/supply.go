@@ -48,11 +48,11 @@ func (s PricedSchedule) awake(from, to time.Time) time.Duration {
 	if s.Idle == 0 {
 		return to.Sub(from)
 	}
-	return max(s.Idle.awake(from, to, s.Tariff.Zone), min(to.Sub(from), time.Minute))
+	return max(s.Idle.awake(from, to), min(to.Sub(from), time.Minute))
 }
 
 // roomAt returns when the window has room for so many units at once. Units that come back in a step come in the middle
-// of it, up to ten minutes before the end of a step of a day's window. Units that the returns do not list are assumed
+// of it, up to nine minutes before the end of a step of a day's window. Units that the returns do not list are assumed
 // to have been used by slots of that price, that gap apart.
 func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
 	if b.spent || b.closed {
@@ -65,7 +65,7 @@ func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
 	case before.IsZero(): // the first return is enough
 		return b.renews
 	}
-	return latest(before.Add(at.Sub(before)/2), at.Add(-b.whole/144))
+	return latest(before.Add(at.Sub(before)/2), at.Add(-b.whole/160))
 }
 
 // gap returns the time between slots of that price for a job with that share of the rest; the whole span if nothing
