@@ -76,13 +76,15 @@ test: ## Test every package and the program where nothing is broken; go caches t
 
 # Fleets wait most of the time for leases and clocks: they begin at once, in a process of their own, four at a time (with
 # more, two cores are too busy for fleets of three machines to be on time). The command's other long tests change what a
-# process has once, and run one after the other. All else runs beside both.
+# process has once, and run one after the other: in two processes of the same length. All else runs beside these.
 FLEETS  = ^Test(LongFault|CrashLoop)
+MOVES   = ^TestLongNo
 LONGRUN = -shuffle=on $(TESTFLAGS) -run '^$(LONG)'
 test-long: ## Test weeks, storms, random kills and full sizes, and detect races in what goroutines share
 	@$(FOR_TESTS) && \
 	{ $(TESTSUM) -shuffle=on $(TESTFLAGS) -parallel 4 -run '$(FLEETS)' ./cmd/ingest \
-	-- $(GOTEST) $(LONGRUN) -parallel 8 -skip '^$(SHOWN)$$|$(FLEETS)' ./cmd/ingest & waits=$$!; \
+	-- $(GOTEST) $(LONGRUN) -parallel 8 -skip '^$(SHOWN)$$|$(FLEETS)|$(MOVES)' ./cmd/ingest \
+	-- $(GOTEST) -shuffle=on $(TESTFLAGS) -run '$(MOVES)' -skip '^$(SHOWN)$$' ./cmd/ingest & waits=$$!; \
 	$(TESTSUM) $(LONGRUN) -parallel 8 -p 2 -skip '^$(SHOWN)$$' $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u | grep -vx ./cmd/ingest) && \
 	CGO_ENABLED=1 $(TESTSUM) -p 2 -shuffle=on $(RACE) -skip '^$(LONG)|^$(UNRACED)$$' $(TESTFLAGS) $(RACED) && \
 	CGO_ENABLED=1 $(TESTSUM) -p 2 -shuffle=on $(RACE) -run '^$(AT_ONCE)' -skip '^$(LONG)' $(TESTFLAGS) $(RACED_AT_ONCE); beside=$$?; \
