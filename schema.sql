@@ -119,7 +119,7 @@ CREATE INDEX vanished_slot ON vanished (slot);
 -- Channels, with their present names. Those without videos are deleted.
 CREATE TABLE channels (
     id         INTEGER PRIMARY KEY,
-    channel_id TEXT NOT NULL UNIQUE,            -- the upstream's
+    channel_id TEXT NOT NULL UNIQUE,            -- of the upstream
     title      TEXT NOT NULL
 ) STRICT;
 
@@ -195,8 +195,8 @@ SELECT id, video_id, title, tags, channel, published_at, duration_s, live, categ
        views, likes, comments, fetched_at, seen_at, counted_at, upkeep, text_hash, fetched_day
 FROM video_facts JOIN video_latest USING (id);
 
--- One row per place in a chart: the video's rank and counts in the chart of this slot. series repeats the slot's, so
--- that "was this video ever charted in this region" is one lookup in placements_video, which also keeps a video from
+-- One row per place in a chart: the video's rank and counts in the chart of this slot. series repeats the slot's
+-- series, so that "was this video ever charted in this region" is one lookup in placements_video, which also keeps a video from
 -- having two ranks in a slot.
 CREATE TABLE placements (
     slot     INTEGER NOT NULL REFERENCES slots (id),

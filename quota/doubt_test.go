@@ -69,7 +69,7 @@ func TestANoFarBelowOurOwnCountIsDoubted(t *testing.T) {
 		within(no(probe), about)
 	}
 	midnight := time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC)
-	last := midnight.Add(-time.Second) // from then on the next probe would be the next day's; a lease may end after midnight
+	last := midnight.Add(-time.Second) // from then on the next probe would be on the next day; a lease may end after midnight
 	for ; d.pool("units").Probe > 0 && d.pool("units").DrainedUntil.Before(last); probes++ {
 		d.now = d.pool("units").DrainedUntil.Add(time.Second)
 		no(d.take("videos.list", quota.Scheduled))

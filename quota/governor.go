@@ -145,8 +145,8 @@ func (g *Governor) peek(ctx context.Context, a Ask, calls int) (Decision, error)
 	return d, err
 }
 
-// turned returns ErrUnavailable if the provider's day has just turned by this machine's clock, but not by the
-// provider's: a take would still count in the day before. It returns nil if the provider gives no time.
+// turned returns ErrUnavailable if the provider's day has just turned by this machine's clock, but not by
+// the provider's clock: a take would still count in the day before. It returns nil if the provider gives no time.
 func (g *Governor) turned(ctx context.Context, a Ask) error {
 	today := a.day(a.Now)
 	daily := slices.ContainsFunc(a.Charges, func(c Charge) bool {

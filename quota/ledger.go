@@ -89,7 +89,7 @@ type Ask struct {
 	Grace     time.Duration // windows count this much longer; days begin this much earlier and end this much later
 	Horizon   time.Duration // entries are kept this long; the ledger keeps the largest it has seen
 	Precision time.Duration // entries within one such step may be merged into the newest; 0: never
-	Now       time.Time     // the caller's clock, to compare with the ledger's; zero: not compared
+	Now       time.Time     // the caller's clock, to compare with the ledger's clock; zero: not compared
 	Gap       time.Duration // how far two clocks may be apart and still be trusted; 0: MaxClockGap
 	// Peek decides the same way, with the exact RetryAfter of a refusal, and charges nothing.
 	Peek bool

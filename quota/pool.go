@@ -80,7 +80,7 @@ func ParseWindow(s string) (Window, error) {
 }
 
 // Purpose is why quota is spent. Each has a ceiling (Tariff.Ceilings), so that a backfill cannot use up the schedule's
-// quota, nor the schedule a person's.
+// quota, nor the schedule a person's part.
 type Purpose string
 
 // The purposes. Others are refused.

@@ -32,7 +32,7 @@ func TestOnlyOwnBackupsExpire(t *testing.T) {
 	for name, text := range map[string][]byte{
 		"ingest-20260105T094000Z.db": whole, "ingest-20260114T093959Z.db": whole,
 		"ingest-20260115T094000Z.db":    whole,              // 30 days old, and no more
-		"ingest-20260104T094000Z.db":    []byte("no store"), // another user's
+		"ingest-20260104T094000Z.db":    []byte("no store"), // of another user
 		"ingest-20260103T094000Z.db":    whole[:60],         // cut short
 		"ingest-20260199T094000Z.db":    whole,              // no day
 		"ingest-20260102T094000Z.db.gz": whole, "mine.db": whole, "ingest.db": whole,

@@ -66,7 +66,7 @@ func (b blocks) has(id int64) bool {
 }
 
 // byLevel groups videos by level. It leaves out levels below least's level and, unless anyCategory is set, other
-// categories than least's.
+// categories than least has.
 func (b blocks) byLevel(ids []int64, least byte, anyCategory bool) (levels [maxLevel + 1][]int64) {
 	number, block := int64(-1), []byte(nil)
 	for _, id := range ids {

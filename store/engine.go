@@ -24,7 +24,7 @@ type Engine struct {
 	Write, Read *sql.DB // Write is nil when read-only
 
 	Check   func(ctx context.Context, tx *sql.Tx) error  // an error ends the write transaction
-	Clock   func(ctx context.Context) (time.Time, error) // the database's; ingest.ErrNoWrites if it takes no writes
+	Clock   func(ctx context.Context) (time.Time, error) // of the database; ingest.ErrNoWrites if it takes no writes
 	Explain func(err error) (hint string)                // the cure, for a person; "": not known
 	Away    func(err error) bool                         // the database is not reachable: ingest.ErrStoreSilent
 

@@ -168,8 +168,8 @@ func (d *database) buildDraft(ctx context.Context, file, draft, upstream string,
 	return err
 }
 
-// replace gives the draft the damaged file's name. It first removes the log, which SQLite would take for the new
-// file's. It empties the old file, so that a process that waits for its lock then refuses it.
+// replace gives the draft the damaged file's name. It first removes the log, which SQLite would take for the log
+// of the new file. It empties the old file, so that a process that waits for its lock then refuses it.
 func (d *database) replace(old *os.File, draft string) error {
 	if err := sqlitefile.RemoveBeside(d.path); err != nil {
 		return fmt.Errorf("put the new store in place: %w", err)

@@ -176,7 +176,7 @@ func overLoopback(r *report.Report) error {
 	}
 	r.Table([]string{"", "asks a second", "p99, ms"}, rows)
 	if len(absent) == 0 {
-		r.Goal("asks a second with Redis, beside express-rate-limit's", ">= 1 x", fmt.Sprintf("%.1f x", float64(served[2])/float64(served[4])), served[2] >= served[4])
+		r.Goal("asks a second with Redis, beside express-rate-limit", ">= 1 x", fmt.Sprintf("%.1f x", float64(served[2])/float64(served[4])), served[2] >= served[4])
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// answerRow is an upstream's behaviour to one command, and the result. Faults are the stand-in's; the calls of a run
+// answerRow is an upstream's behaviour to one command, and the result. The stand-in has the faults; the calls of a run
 // count from 3, as a good one has gone before it.
 type answerRow struct {
 	in, name string

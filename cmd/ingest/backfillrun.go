@@ -33,7 +33,7 @@ type backfillRun struct {
 	yes, wait   bool
 
 	deadline time.Time    // from until; zero: none
-	order    ingest.Order // "": the plan's
+	order    ingest.Order // "": as planned
 }
 
 func (a *app) backfillRunCommand() *cobra.Command {

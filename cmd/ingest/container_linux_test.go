@@ -21,9 +21,9 @@ import (
 )
 
 // TestAReadOnlyRootIsEnough runs the program in a root of its own, as user 65532, where only the data directory can be
-// written: no /tmp, /etc, /proc, HOME, TMPDIR, time zones or certificates, as in a container whose root is read-only. It
-// must do the same there as in an ordinary place. The program is this one, with the system's libraries that it was linked
-// to; TestLongAReadOnlyRootIsEnough builds the static one of the image, and tries more.
+// written: no /tmp, /etc, /proc, HOME, TMPDIR, time zones or certificates, as in a container whose root is read-only.
+// It must do the same there as in an ordinary place. The program is this one, with the system's libraries that it was
+// linked to; TestLongAReadOnlyRootIsEnough builds the static one of the image, and tries more.
 func TestAReadOnlyRootIsEnough(t *testing.T) {
 	skipWithoutMount(t)
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestAReadOnlyRootIsEnough(t *testing.T) {
 		same(t, ordinary, sealed, exitOK, args...)
 	}
 	sealed.gateway()
-	if a, b := ordinary.sim.Ledger().Units["units"], sealed.sim.Ledger().Units["units"]; a < 4 || b != a+1 { // the gateway's
+	if a, b := ordinary.sim.Ledger().Units["units"], sealed.sim.Ledger().Units["units"]; a < 4 || b != a+1 { // one for the gateway
 		t.Errorf("the upstream counted %d units in an ordinary place, %d in the sealed one", a, b)
 	}
 }

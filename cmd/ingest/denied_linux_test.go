@@ -13,7 +13,7 @@ import (
 // denied are files that the stranger, an unprivileged user, cannot use as a command needs to.
 type denied struct {
 	name  string
-	plant func(t *testing.T, dir, data string) (given string, err error) // data is the stranger's; given is the --data of the commands
+	plant func(t *testing.T, dir, data string) (given string, err error) // the stranger owns data; given is the --data of the commands
 	cure  []string                                                       // one of them is in the message of every command that is refused
 	reads bool                                                           // commands that only read work
 }

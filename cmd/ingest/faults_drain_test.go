@@ -43,8 +43,8 @@ func TestFaultDrainedInTheMiddle(t *testing.T) {
 	p.judge("upstream drained in the middle")
 }
 
-// midnight is a governor on a ledger whose clocks can be moved to the provider's midnight, unlike a real server's, with
-// a journal in a file.
+// midnight is a governor on a ledger whose clocks can be moved to the provider's midnight, which a real server's
+// clock cannot, with a journal in a file.
 type midnight struct {
 	*testing.T
 

@@ -159,7 +159,7 @@ type programRig struct {
 	dir      string
 	ledger   string
 	stored   string        // where the store is; "": in the data directory
-	now      time.Time     // moved clock, with sqlite only; zero: the machine's
+	now      time.Time     // moved clock, with sqlite only; zero: the machine's clock
 	step     time.Duration // that it moves on between two runs; 0 is 30 min
 	began    time.Time
 	through  bool // the last run was not killed

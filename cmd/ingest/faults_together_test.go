@@ -69,8 +69,8 @@ func (c *crowd) repeat(name string, least int, pause time.Duration, args func(n 
 }
 
 // TestLongFaultManyProcessesAtOnce has every user command use one data directory at once, against a stand-in that is a
-// process too: commands do not disturb each other, no reader waits for the writers, and the ledger's count equals the
-// stand-in's. make soak does so for a minute.
+// process too: commands do not disturb each other, no reader waits for the writers, and the ledger counts as much
+// as the stand-in. make soak does so for a minute.
 func TestLongFaultManyProcessesAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "sqlite", 1_000_000, youtubesim.Options{})

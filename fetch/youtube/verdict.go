@@ -139,8 +139,8 @@ type errorBody struct {
 	info     map[string]string
 }
 
-// maxErrorBody bounds an error that is read, in bytes: errors of the API have some hundreds. A longer one is a
-// proxy's.
+// maxErrorBody bounds an error that is read, in bytes: errors of the API have some hundreds. A longer one
+// comes from a proxy.
 const maxErrorBody = 64 << 10
 
 // saidError is an error as Google's servers write it.

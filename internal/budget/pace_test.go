@@ -131,8 +131,8 @@ func TestTheModestKeepTheirIntervalAndTheOthersAreStretchedAlike(t *testing.T) {
 	}
 }
 
-// A job that one pool slows takes no more of the other pools than its slots at that pace: 30 searches, each wanted every
-// hour, have 95 calls a day, and so ask for about 95 units instead of 720. The charts get the rest.
+// A job that one pool slows takes no more of the other pools than its slots at that pace: 30 searches, each wanted
+// every hour, have 95 calls a day, and so ask for about 95 units instead of 720. The charts get the rest.
 func TestAJobSlowedByOnePoolLeavesTheOthersTheRest(t *testing.T) {
 	dawn := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 	charts := chart(30*time.Minute, 2, regions.Default()...)
@@ -253,8 +253,8 @@ func TestALaterRefreshSlowsChartsAndStopsNone(t *testing.T) {
 	}
 }
 
-// The pages of a chart change no more often than they must: a few failed calls do not, as long as a chart comes every 15
-// hours.
+// The pages of a chart change no more often than they must: a few failed calls do not, as long as a chart comes every
+// 15 hours.
 func TestAFailedCallDoesNotChangeTheNumberOfPages(t *testing.T) {
 	dawn := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
@@ -381,7 +381,7 @@ func TestTheRestLastsUntilASlidingWindowHasMore(t *testing.T) {
 		for i, p := range r.Pools {
 			for j, w := range p.Windows {
 				if w.Window.Day() {
-					r.Pools[i].Windows[j].Used = 0 // they were the last day's
+					r.Pools[i].Windows[j].Used = 0 // they were of the last day
 				}
 				if !w.Window.Day() {
 					r.Pools[i].Windows[j].FreesAt = now.Add(tt.free)
@@ -496,8 +496,8 @@ func TestAPaceThatMakesNoSlotLateFits(t *testing.T) {
 	}
 }
 
-// The day's own window paces the chart, but a sliding one admits the next only after the day has turned: at which pace is
-// then another day's matter.
+// The day's own window paces the chart, but a sliding one admits the next only after the day has turned: at which pace
+// is then another day's matter.
 func TestAPaceSpeaksOfItsOwnDay(t *testing.T) {
 	now := time.Date(2026, 2, 14, 20, 0, 0, 0, time.UTC)
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
@@ -523,7 +523,8 @@ func TestAPaceSpeaksOfItsOwnDay(t *testing.T) {
 	}
 }
 
-// BenchmarkPace: every pass of a queue's worker asks for it, and every page. Here all jobs but one keep their intervals.
+// BenchmarkPace: every pass of a queue's worker asks for it, and every page. Here all jobs but one keep their
+// intervals.
 func BenchmarkPace(b *testing.B) {
 	for _, n := range []int{30, 300} {
 		b.Run(fmt.Sprintf("%d jobs", n), func(b *testing.B) {

@@ -63,9 +63,9 @@ func (d demand) cost(now time.Time, span time.Duration) int64 {
 // round returns the cost of one slot of each of the job's series.
 func (d demand) round() int64 { return d.price * int64(len(d.schedule.Job.Series())) }
 
-// paidIntervals returns, by pool and job, the interval of each of the job's series on a day whose whole budget is the
-// schedule's: its own, or the longer one that the pool's ceiling pays for beside the other jobs. Jobs with a cron line
-// have none.
+// paidIntervals returns, by pool and job, the interval of each of the job's series on a day when the schedule has the
+// whole budget: its own, or the longer one that the pool's ceiling pays for beside the other jobs. Jobs with a cron
+// line have none.
 func (s PricedSchedule) paidIntervals(demands map[string][]demand, now time.Time) map[string]map[string]time.Duration {
 	paid, ceilings := map[string]map[string]time.Duration{}, Ceilings(s.Tariff, quota.Scheduled)
 	for pool, jobs := range demands {
@@ -85,7 +85,7 @@ func (s PricedSchedule) paidIntervals(demands map[string][]demand, now time.Time
 	return paid
 }
 
-// Intervals returns, by job, the interval of each of its series on a day whose whole budget is the schedule's: its
+// Intervals returns, by job, the interval of each of its series on a day when the schedule has the whole budget: its
 // own, or the longer one that the ceilings pay for beside the other jobs. Jobs with a cron line have none.
 func (s PricedSchedule) Intervals(now time.Time) (map[string]time.Duration, error) {
 	demands, err := s.demands(now)

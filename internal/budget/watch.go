@@ -127,8 +127,8 @@ func (s PricedSchedule) trial() quota.Cost {
 	return trial
 }
 
-// usualWaste returns, by pool, the mean cost of a day's failed calls for charts, and the amount that chance adds on a day
-// in six. It leaves out the first remembered day, which is known in part.
+// usualWaste returns, by pool, the mean cost of a day's failed calls for charts, and the amount that chance adds on a
+// day in six. It leaves out the first remembered day, which is known in part.
 func (h OthersHistory) usualWaste(today time.Time) map[string]float64 {
 	usual := map[string]float64{}
 	for pool, days := range h {
@@ -146,7 +146,7 @@ func (h OthersHistory) usualWaste(today time.Time) map[string]float64 {
 }
 
 // expectWaste counts the expected cost of failed calls before the day ends as used. In a sliding window it gives others
-// the cost of the last day's failed calls or, if that is more, of a usual day's: charts are planned with the rest.
+// the cost of the last day's failed calls or, if that is more, of a usual day: charts are planned with the rest.
 // Before a whole day is known, the last 24 hours are usual.
 func expectWaste(r quota.Report, wasted map[string]int64, usual map[string]float64, ends time.Time) quota.Report {
 	less := map[string]int64{}
@@ -217,7 +217,7 @@ func (w OthersWatch) read(ctx context.Context) (h OthersHistory, text string, er
 	h = OthersHistory{}
 	if text, err = w.Notes.Note(ctx, othersNote); err == nil && text != "" {
 		if json.Unmarshal([]byte(text), &h) != nil {
-			h = OthersHistory{} // another ledger's, or damaged: a new week begins
+			h = OthersHistory{} // of another ledger, or damaged: a new week begins
 		}
 	}
 	return h, text, err

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Clock is the program's clock: the machine's, or one that INGEST_NOW has set to another time and that runs on. A moved
-// clock is accepted only with a loopback upstream and the SQLite ledger, so it never affects a real quota.
+// Clock is the program's clock: the machine's clock, or one that INGEST_NOW has set to another time and that runs on.
+// A moved clock is accepted only with a loopback upstream and the SQLite ledger, so it never affects a real quota.
 type Clock struct {
 	offset atomic.Int64 // nanoseconds
 	Moved  bool

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// defaultData returns the default directory of the store and the ledger: systemd's for the unit, else the machine's,
-// else the user's.
+// defaultData returns the default directory of the store and the ledger: the unit's directory by systemd, else the
+// directory of the machine, else of the user.
 func defaultData() (string, error) {
 	if dir := os.Getenv("STATE_DIRECTORY"); dir != "" {
 		first, _, _ := strings.Cut(dir, ":")

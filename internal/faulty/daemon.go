@@ -21,7 +21,7 @@ type daemon struct {
 	Port int
 
 	dir    string
-	disk   *disk               // nil: this machine's
+	disk   *disk               // nil: this machine's disk
 	as     *syscall.Credential // nil: the user of the test
 	log    *locked
 	port   *os.File // the port's lock

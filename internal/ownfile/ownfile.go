@@ -129,7 +129,7 @@ func notRegular(path string, info fs.FileInfo) error {
 func CheckDir(dir string) error { return checkDir(dir, false) }
 
 // CheckTarget is CheckDir for a directory into which root or this user writes one new file: it may have the sticky bit.
-// A user who owns it could have root write elsewhere, and is trusted only if the files in trusted are that user's.
+// A user who owns it could have root write elsewhere, and is trusted only if that user owns the files in trusted.
 func CheckTarget(dir, trusted string) error {
 	info, err := os.Stat(dir)
 	if err != nil || ours(info) || os.Geteuid() != 0 {
@@ -143,7 +143,7 @@ func CheckTarget(dir, trusted string) error {
 }
 
 // Resolve returns the absolute path of a directory, which may be missing, without links. It refuses a link of another
-// user that leads to a directory that is not that user's: root could be led into another one of root's.
+// user that leads to a directory that this user does not own: it could lead root into another directory of root.
 func Resolve(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	for links, at := 0, 1; err == nil && at <= len(dir); at++ { // dir[:at] is the next of its parents
@@ -167,7 +167,7 @@ func Resolve(dir string) (string, error) {
 		}
 		// not of part, where something else may be by now
 		if target, err := os.Stat(to); err == nil && !ours(info) && Owner(target) != Owner(info) {
-			return "", &Error{part, "is a symbolic link of another user, to a directory that is not that user's",
+			return "", &Error{part, "is a symbolic link of another user, to a directory that this user does not own",
 				"remove it, or give the directory itself"}
 		}
 		dir, at = filepath.Join(to, dir[at:]), 0

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/ownfile"
 )
 
-// A stranger exchanges a directory with a link to root's all the time, and no file is made in root's.
+// A stranger exchanges a directory with a link to a directory of root all the time, and no file is made there.
 func TestAStrangerWhoExchangesDirectoriesGainsNothing(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root: only root can give a file to another user")

@@ -233,7 +233,8 @@ func TestAVideoIsDrawnAndListed(t *testing.T) {
 	}
 }
 
-// A watched video's page shows its counts, and no rank: a watch list ranks nothing, and is no chart that the video left.
+// A watched video's page shows its counts, and no rank: a watch list ranks nothing, and is no chart that the video
+// left.
 func TestAWatchedVideosCountsAreOnItsPage(t *testing.T) {
 	for charted, want := range map[bool]string{false: "It was in no chart of the last 7 days.", true: "<b>US</b>"} {
 		s, docs := newSite(), filled()
@@ -264,7 +265,7 @@ func TestAWatchedVideosCountsAreOnItsPage(t *testing.T) {
 	}
 }
 
-// A region's charts are named by their categories: the names of jobs are the operator's.
+// A region's charts are named by their categories: the operator chooses the names of jobs.
 func TestARegionsChartsAreNamedByTheirCategories(t *testing.T) {
 	for tabs, all := range map[string][]report.ChartJobDocument{
 		"All categories Music": {{Job: "chart"}, {Job: "pop", Category: "10", Named: "Music"}},

@@ -27,7 +27,7 @@ func message(kind byte, length int, body string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(length+4)), body...)
 }
 
-// whole is a message whose length is its body's.
+// whole is a message with the length of its body.
 func whole(kind byte, body string) []byte { return message(kind, len(body), body) }
 
 // A server that announces more than any message has, or says the same for ever, gets no memory and no time for it.

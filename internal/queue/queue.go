@@ -80,7 +80,7 @@ type Queue struct {
 	Options
 
 	pool *pgxpool.Pool
-	log  *slog.Logger // River's
+	log  *slog.Logger // for River
 }
 
 // Open connects, and brings River's tables up to date, one process after another.

@@ -38,8 +38,8 @@ const (
 	dateStep = 2 * time.Second
 )
 
-// MayWork returns why this machine must leave the queue to the others: a clock that is not the database's or the
-// upstream's, or a database that takes no writes. err says that this is not known.
+// MayWork returns why this machine must leave the queue to the others: a clock that differs from the database's or
+// the upstream's clock, or a database that takes no writes. err says that this is not known.
 func (m *Machine) MayWork(ctx context.Context) (why, err error) {
 	err = m.CheckClock(ctx)
 	if _, apart := errors.AsType[*ingest.ClockApart](err); apart || errors.Is(err, ingest.ErrNoWrites) {

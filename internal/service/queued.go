@@ -95,7 +95,7 @@ func (q *Queued) reportEnd(ctx context.Context, err error) error {
 
 // MayWork returns why this machine must leave the queue to the others, and makes the service say so. An unknown
 // reason, as a database that does not answer, is an error. A ledger whose clock is apart is no reason of its own: if
-// this machine's clock is the database's, the ledger's is wrong, for all machines.
+// this machine's clock agrees with the database's clock, the ledger's clock is wrong, for all machines.
 func (q *Queued) MayWork(ctx context.Context) (why, err error) {
 	st := q.service.state.read()
 	switch {

@@ -152,7 +152,7 @@ func TestASteppedClockLosesAndDoublesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	latest := now // the ledger's clock stays where it was: the cost of a step there is not this test's
+	latest := now // the ledger's clock stays where it was: other tests cover the cost of a step there
 	r := newStarved(t, s, schedule, job, []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 1_000_000}}, func() time.Time {
 		if now.After(latest) {
 			latest = now

@@ -171,8 +171,8 @@ func (o *observatory) until(after time.Duration) int64 {
 	return o.up.Ledger().Units["units"] - before
 }
 
-// onceInTime checks that each upload since a time was looked up once, within two intervals; lenient is the time that a channel was
-// hidden, by handle.
+// onceInTime checks that each upload since a time was looked up once, within two intervals; lenient is the time that a
+// channel was hidden, by handle.
 func (o *observatory) onceInTime(channels int, since time.Time, hidden func(handle string, at time.Time) bool) (uploads int) {
 	o.t.Helper()
 	for i := range channels {
@@ -197,8 +197,8 @@ func (o *observatory) inTime(handle string, since time.Time, interval time.Durat
 	return uploads
 }
 
-// A job watches 10 channels every hour. Where 20 uploads come in a day, that costs 260 units at most, by the stand-in's own
-// count, and each is stored once, within two intervals.
+// A job watches 10 channels every hour. Where 20 uploads come in a day, that costs 260 units at most, by the
+// stand-in's own count, and each is stored once, within two intervals.
 func TestLongTenChannelsCostAtMost260UnitsADay(t *testing.T) {
 	o := observe(t, []int{0, 1, 2, 5, 0, 1, 2, 5, 1, 3}, 0, nil)
 	o.schedule(uploadsJob(o.up, 10))
@@ -232,8 +232,8 @@ func within(t *testing.T, job string, said, cost int64) {
 	}
 }
 
-// A channel that is hidden or deleted, or has another handle, is reported by its slot; one that returns loses nothing; a burst
-// of uploads takes a second page and no look-up of its own for the last ones.
+// A channel that is hidden or deleted, or has another handle, is reported by its slot; one that returns loses nothing;
+// a burst of uploads takes a second page and no look-up of its own for the last ones.
 func TestAHiddenOrDeletedChannelIsAState(t *testing.T) {
 	o := observe(t, []int{1, 1, 1, 1, 0}, 0, nil)
 	o.schedule(uploadsJob(o.up, 5))
@@ -282,8 +282,8 @@ func TestAHiddenOrDeletedChannelIsAState(t *testing.T) {
 	}
 }
 
-// Forty searches that want to be made every hour take turns under the 95 search calls that the schedule may make in a day:
-// each is made every 10 h, and none more often than another.
+// Forty searches that want to be made every hour take turns under the 95 search calls that the schedule may make in a
+// day: each is made every 10 h, and none more often than another.
 func TestManyQueriesTakeTurns(t *testing.T) {
 	o := observe(t, []int{0}, 0, nil)
 	job := ingest.Job{Name: "bands", Kind: ingest.KindSearch, Every: time.Hour, Pages: 1, Regions: []ingest.Region{"US"}}
@@ -306,9 +306,9 @@ func TestManyQueriesTakeTurns(t *testing.T) {
 	}
 }
 
-// A watch list's counts are fetched every hour, from the pool of batch_stats alone, and kept as a chart's are: the history of
-// a video has them all, and a search by rise knows them. Only ids that are not stored are looked up, 50 a unit; an id
-// of no video is asked for once a day.
+// A watch list's counts are fetched every hour, from the pool of batch_stats alone, and kept as a chart's are: the
+// history of a video has them all, and a search by rise knows them. Only ids that are not stored are looked up, 50 a
+// unit; an id of no video is asked for once a day.
 func TestCountsOfAWatchListAreHistory(t *testing.T) {
 	o := observe(t, []int{0, 0}, 0, nil)
 	job := ingest.Job{Name: "mine", Kind: ingest.KindVideos, Every: time.Hour, Videos: []string{"AAAAAAAAAAA"}}
@@ -343,11 +343,11 @@ func TestCountsOfAWatchListAreHistory(t *testing.T) {
 	}
 }
 
-// TestLongAWeekOfFortyChannels watches 40 channels, quiet and busy, and 2,000 videos beside the charts of eight regions and 30
-// searches, for a week: one channel is deleted, one renamed, one hidden for two days, and one uploads 70 videos at once. Each
-// upload is looked up once, within two intervals of its job; the units are the stand-in's, and the prices before are
-// within 2 % of them. Under 10,000 units the charts are as fresh as in the same week without the other jobs; under 600 all
-// series share the quota.
+// TestLongAWeekOfFortyChannels watches 40 channels, quiet and busy, and 2,000 videos beside the charts of eight
+// regions and 30 searches, for a week: one channel is deleted, one renamed, one hidden for two days, and one uploads
+// 70 videos at once. Each upload is looked up once, within two intervals of its job; the stand-in counts the units,
+// and the prices before are within 2 % of them. Under 10,000 units the charts are as fresh as in the same week without
+// the other jobs; under 600 all series share the quota.
 //
 // With SOAK set, PostgreSQL runs the whole week too, and the videos are counted every hour.
 func TestLongAWeekOfFortyChannels(t *testing.T) {

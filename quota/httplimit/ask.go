@@ -82,9 +82,9 @@ type Identity struct {
 type asked struct {
 	Identity
 
-	Address string     `json:"address"` // the client's, charged with it by Config.Addresses; "" is not known
+	Address string     `json:"address"` // of the client, charged with it by Config.Addresses; "" is not known
 	Also    []Identity `json:"also"`    // charged with it, all or none
-	Cost    *int64     `json:"cost"`    // nil: the route's; 0: only look
+	Cost    *int64     `json:"cost"`    // nil: the route's cost; 0: only look
 	Route   string     `json:"route"`   // the name of one of Config.Routes; "": none of them
 }
 

@@ -20,7 +20,7 @@ type request struct {
 	route    string
 	cost     int64
 	client   string // its account
-	parts    []part // the client's, then others that are charged with it; the account of all clients together comes last
+	parts    []part // of the client, then of others charged with it; the account of all clients together comes last
 	observed []part // in the same order
 	once     string // the caller's key: under the same key nothing is charged twice within the longest window; "" for none
 }

@@ -3,8 +3,8 @@
 // A take is one call of the function in sql/take.sql: one round trip and one commit. It answers with facts (sums,
 // times); quota.Ask.Decide repeats the decision here from them and checks that it is the same. A change of an account
 // holds its lock until the commit: an advisory lock on the account's name rather than on its row, so that a refusal
-// writes nothing and an account need not exist to be locked. Reads see one snapshot and do not wait. The clock is the
-// server's, read once the lock is held.
+// writes nothing and an account need not exist to be locked. Reads see one snapshot and do not wait. The server's
+// clock counts, read once the lock is held.
 //
 // A server may lose its newest entries: with fsync or synchronous_commit off, by promoting a replica that lags, or by
 // restoring a backup. sharedledger notices numbers that are behind the journal, and the generation is bound to the

@@ -92,7 +92,7 @@ func TestSyncOfAFullDayIsShort(t *testing.T) {
 			t.Fatalf("%d entries", n)
 		}
 	}
-	if best["empty"] > 1000 || best["between 10,000 others"] > 60*best["a tenth between others"] { // a busy machine's; a square would be 100
+	if best["empty"] > 1000 || best["between 10,000 others"] > 60*best["a tenth between others"] { // on a busy machine; a square would be 100
 		t.Errorf("%v", best)
 	}
 }

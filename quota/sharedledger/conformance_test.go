@@ -57,7 +57,7 @@ func TestSharedConforms(t *testing.T) {
 			continue // a post that the remote does not take is taken by the journal: there is no error
 		}
 		if c.ID == "L9" {
-			continue // the cost is its remote's and its journal's, and the ones in memory are simple
+			continue // its remote and its journal make the cost, and the ones in memory are simple
 		}
 		if why, ok := b.Without[c.Needs]; ok {
 			t.Logf("%s is not run: %s", c, why)

@@ -101,7 +101,7 @@ func (s *Ledger) misses(r RemoteState, w LastWrite) bool {
 var errNew = errors.New("the ledger is new")
 
 // ensureGeneration returns the state of the remote, under a new generation if compare requires one. Written is known
-// only if the generation is this data directory's.
+// only if this data directory has synced to the generation.
 func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteState, error) {
 	names := []string{s.writer}
 	for _, w := range s.state.Written {

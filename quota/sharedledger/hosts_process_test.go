@@ -210,7 +210,7 @@ func (p *process) step(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// emergencyAccount is the shared ledger's, asked at a time of its own: with two asks at once, both are equal.
+// emergencyAccount belongs to the shared ledger, asked at a time of its own: with two asks at once, both are equal.
 type emergencyAccount struct{ *process }
 
 func (a *emergencyAccount) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {

@@ -26,10 +26,10 @@ type Journal interface {
 	// Allow is quota.EmergencyAccount's Spend for a new row, which becomes RowOwed and an emergency. It returns the row's
 	// id, as Begin does; 0 if a budget has no room.
 	Allow(ctx context.Context, row Row, budgets []quota.EmergencyBudget) (int64, error)
-	// RefundEmergency is quota.EmergencyAccount's: an emergency that is still RowOwed becomes RowVoid. A sync under way
-	// may have it nevertheless, and then still makes it RowSynced. Any other row is quota.ErrNotRefundable.
+	// RefundEmergency is as in quota.EmergencyAccount: an emergency that is still RowOwed becomes RowVoid. A sync under
+	// way may have it nevertheless, and then still makes it RowSynced. Any other row is quota.ErrNotRefundable.
 	RefundEmergency(ctx context.Context, account string, id int64) error
-	// Left is quota.EmergencyAccount's.
+	// Left is as in quota.EmergencyAccount.
 	Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) ([]int64, error)
 }
 

@@ -115,8 +115,8 @@ type Batch struct {
 	Horizon    time.Duration // entries are kept this long; the remote keeps the largest it has seen
 	Gap        time.Duration // how far clocks may be apart: quota.ClockGap
 	// Rows are in the order of their writers' numbers, at most MaxRows of MaxWriters. A time after the remote's clock
-	// becomes that clock's; one before the horizon only raises the writer's number. A RowUnused that is its writer's
-	// last, and was carried out, is taken back; one above it only raises the writer's number.
+	// becomes the time of that clock; one before the horizon only raises the writer's number. A RowUnused that is its
+	// writer's last, and was carried out, is taken back; one above it only raises the writer's number.
 	Rows []Row
 	// Snapshots are the use that the host last saw, of all its pools. A pool is raised to its snapshot if that is
 	// higher: Unattributed enters the missing amount of a window, the shortest first, as a charge of that window, at

@@ -54,8 +54,8 @@ func openQueue(path string) (*queue, error) {
 	return &queue{turn: make(chan struct{}, 1), lock: lock, waiting: waiting, errHung: errHung}, nil
 }
 
-// close closes the files, now or when the last goroutine has left the queue: a descriptor in use must not become
-// another file's.
+// close closes the files, now or when the last goroutine has left the queue: another file must not get a
+// descriptor in use.
 func (q *queue) close() error {
 	q.closed.Store(true)
 	select {

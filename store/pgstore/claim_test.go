@@ -13,8 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/store/storetest"
 )
 
-// However many pieces wait, a claim looks at the first ones: it says how long claims take, and compares half of them with
-// half of those beside a thousand pieces. To sort a twentieth of a million for each claim took 170 ms.
+// However many pieces wait, a claim looks at the first ones: it says how long claims take, and compares half of them
+// with half of those beside a thousand pieces. To sort a twentieth of a million for each claim took 170 ms.
 func TestLongClaimsBesideManyPieces(t *testing.T) {
 	const few, claims = 1000, 200
 	url := place(t)
@@ -34,7 +34,7 @@ func TestLongClaimsBesideManyPieces(t *testing.T) {
 		}
 		run(t, url, `ANALYZE`) // as autovacuum does within a minute
 		if d, err := server(); err == nil {
-			d.Admin(t, `CHECKPOINT`) // the remaining writes of so many rows are no claim's
+			d.Admin(t, `CHECKPOINT`) // the remaining writes of so many rows are not of a claim
 		}
 	}
 	asked := 0

@@ -117,6 +117,8 @@ func TestEachPatternFindsItsFlaw(t *testing.T) {
 		{"Attaching the first replica changes Redis's replication id.", ""},
 		{"How old it is, is said once.", "bare passive"},
 		{"The report prints its age once.", ""},
+		{"Its clock is the provider's, not ours.", "possessive"},
+		{"It keeps the provider's clock.", ""},
 		{"The copy has not the newest rows.", "has not"},
 		{"The copy does not have the newest rows.", ""},
 	}

@@ -58,6 +58,12 @@ var kinds = []kind{
 		Fine: words(`\b(is|are|was|were) \w+ by\b`),
 	},
 	{
+		Name: "possessive",
+		Cure: "a noun after every possessive",
+		Find: words(`\b[a-z]+'s([.,;:)]|$)`),
+		Fine: words(`\b(it|that|what|let|here|there|one|who)'s\b|'[^' ]*'s?\b`),
+	},
+	{
 		Name: "has not",
 		Cure: `"does not have"`,
 		Find: words(`\b(has|have|had) not (a|an|the|its|what|any|that|this|all|one|their|enough|so|as)\b|` +

@@ -3,7 +3,7 @@
 -- KEYS[1]  the account's state, KEYS[2] the log
 -- ARGV[1]  'm', ARGV[2] the field of the pool
 -- ARGV[3]  a time, or 0 and a position; how many entries at most, packed, seven bytes each
--- Result   the pool's total, the position behind its newest entry and the page's, packed, seven bytes each; a list of
+-- Result   the pool's total, the position behind its newest entry and behind the page, packed, seven bytes each; a list of
 --          the entries from one before that time, or from that position, on
 -- Errors   LOST: it is not as long as its state says.  CORRUPT.  NEWER.
 

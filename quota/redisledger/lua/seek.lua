@@ -1,6 +1,6 @@
 -- seek returns the first position in [lo, hi) whose time (or, without by_time, sum) is at least x, with its time, its
 -- sum, and the time of the entry before it. Everything before lo is less (prev is the time there), and everything from
--- hi on is not (at and sum are hi's); below and above are the known values next to x, if any. first is the position of
+-- hi on is not (at and sum are of hi); below and above are the known values next to x, if any. first is the position of
 -- the log's head; with lost, a missing entry is a loss. It looks at guess first, then ever further from it. Once x is
 -- between two known entries, it interpolates, between them or through the last two below, and bisects when that did
 -- not halve the range, which bounds the number of steps.
