@@ -139,7 +139,7 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 			}
 			if !isCautious(days, today) {
 				more := max(gives/8, 1)
-				if last := ago(days, today, 1); last == nil || last.Stopped == nil || !single(days) { // else perhaps an event
+				if !single(days) { // else perhaps an event
 					more = min(more, trial[pool])
 				}
 				gives = min(gives+more, w.Limit)

@@ -151,6 +151,7 @@ func TestTheProvidersLimitIsTestedByTheDaysLastSlots(t *testing.T) {
 		want   map[time.Duration]int64 // the rest, that long before midnight
 	}{
 		{"one slot, with its retries", []seen{{2, 2, 80, 0, 80}}, 0, map[time.Duration]int64{12 * time.Hour: 88, 30 * time.Minute: 88, -10 * time.Second: 0}},
+		{"an eighth after the only refusal, perhaps of a single event", []seen{{1, 2, 80, 0, 0}, {2, 2, 80, 0, 80}}, 0, map[time.Duration]int64{12 * time.Hour: 90}},
 		{"an eighth, if that is less", []seen{{2, 2, 40, 0, 40}}, 0, map[time.Duration]int64{12 * time.Hour: 45}},
 		{"it is left when the rest is used", []seen{{2, 2, 80, 0, 80}}, 80, map[time.Duration]int64{30 * time.Minute: 8}},
 		{"nothing, once it has refused today", []seen{{2, 2, 80, 0, 80}, {4, 2, 80, 0, 80}}, 80, map[time.Duration]int64{30 * time.Minute: 0}},
