@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store/text"
@@ -25,8 +24,6 @@ type kept struct {
 	newestSeen int64                          // no video was seen later, in milliseconds; set with traits
 	has        map[string]bool                // answers of index.has, by its arguments
 	categories map[string]string              // the names, by id; nil: not read
-	freshAt    time.Time                      // index.freshAt from the time freshFrom on, in seconds; 0: not known
-	freshFrom  int64
 }
 
 // keptVideos bounds how many videos and how many hits a connection keeps, and keptRegions of how many regions: at most
@@ -73,11 +70,11 @@ func (d *database) viewKept(ctx context.Context, doing string, f func(context.Co
 		ctx = context.WithoutCancel(ctx) // a goroutine that watches for its end takes longer than most statements
 		_, err = conn.ExecContext(ctx, `BEGIN`)
 		defer func() { _, _ = conn.ExecContext(ctx, `ROLLBACK`) }()
-	} else if snapshot, failed := conn.BeginTx(ctx, nil); failed == nil {
+	} else if snapshot, failed := conn.BeginTx(ctx, nil); failed != nil {
+		err = failed
+	} else {
 		defer func() { _ = snapshot.Rollback() }()
 		tx = snapshot
-	} else {
-		err = failed
 	}
 	if err == nil {
 		err = d.renew(ctx, tx, k)

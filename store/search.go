@@ -87,7 +87,7 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 // of that; from the time future on, nothing counts.
 func (x *index) result(ctx context.Context, c choice, found []candidate, future int64) (r Result, err error) {
 	r = Result{Capped: c.matches.capped, Interpreted: c.interpreted(x.q), Forgiven: c.reading >= respelled}
-	if r.FreshAt, err = x.freshAt(ctx, future); err != nil {
+	if err := x.tx.QueryRowContext(ctx, freshAt, future).Scan(inMillis(&r.FreshAt)); err != nil {
 		return r, err
 	}
 	if len(found) > x.q.Limit {
@@ -111,22 +111,9 @@ func (x *index) result(ctx context.Context, c choice, found []candidate, future 
 	return r, err
 }
 
-// freshAt returns when a slot was last done that is not in the future. For a series that a clock that was ahead made
-// fresh, it reads the newest slots; without any, the answer stays the same while time passes.
-func (x *index) freshAt(ctx context.Context, future int64) (at time.Time, err error) {
-	if from := x.kept.freshFrom; from > 0 && from <= future {
-		return x.kept.freshAt, nil
-	}
-	var ahead bool
-	if err := x.tx.QueryRowContext(ctx, `
-		SELECT max(CASE WHEN fresh_at <= ?1 * 1000 THEN fresh_at ELSE (SELECT fetched_at FROM slots
-				WHERE series = series.id AND state = 'done' AND due_at <= ?1 ORDER BY due_at DESC LIMIT 1) END),
-			coalesce(max(fresh_at) > ?1 * 1000, false)
-		FROM series WHERE backfill IS NULL`, future).Scan(inMillis(&at), &ahead); err != nil {
-		return at, err
-	}
-	if !ahead {
-		x.kept.freshAt, x.kept.freshFrom = at, future
-	}
-	return at, nil
-}
+// freshAt returns when a slot was last done that is not in the future, which ends at ?1. For a series that a clock
+// that was ahead made fresh, it reads the newest slots.
+const freshAt = `
+SELECT max(CASE WHEN fresh_at <= ?1 * 1000 THEN fresh_at ELSE (
+	SELECT fetched_at FROM slots WHERE series = series.id AND state = 'done' AND due_at <= ?1 ORDER BY due_at DESC LIMIT 1
+) END) FROM series WHERE backfill IS NULL`
