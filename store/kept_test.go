@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"reflect"
+	"runtime/metrics"
 	"slices"
 	"testing"
 	"time"
@@ -170,6 +171,24 @@ func TestOneWalkReadsTheLastWordBothWays(t *testing.T) {
 		if got := n.Load() - before; got != want {
 			t.Errorf("the second search for %q takes %d statements, want %d", query, got, want)
 		}
+	}
+}
+
+// Waking a goroutine takes as long as most statements of a search; database/sql starts one to watch a context for its end.
+func TestASearchStartsNoGoroutine(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "Lion one"), titled("b", "Lion two")))
+	started := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
+	const searches = 50
+	var before uint64
+	for i := range searches + 1 {
+		search(t, s, store.SearchQuery{Text: "lion one"})
+		if metrics.Read(started); i == 0 {
+			before = started[0].Value.Uint64()
+		}
+	}
+	if got := started[0].Value.Uint64() - before; got >= searches {
+		t.Errorf("%d searches with a context that may end start %d goroutines, want fewer than one each", searches, got)
 	}
 }
 
