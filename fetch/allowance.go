@@ -79,5 +79,4 @@ func (a *allowance) spend(units int64) error {
 	return nil
 }
 
-// giveBack gives a charge back.
 func (a *allowance) giveBack(units int64) { a.spent.Add(-units) }

@@ -15,7 +15,6 @@ const (
 	idleSearches = 3
 )
 
-// searching is the finder of a search.
 type searching struct {
 	seen
 	upstream Searcher

@@ -107,7 +107,6 @@ func (g *Governor) lease(ctx context.Context, d Decision, p PoolState, lease Dra
 	return err == nil && now.Drain.Until.Equal(lease.Until), err
 }
 
-// poolState returns the state of a pool.
 func (g *Governor) poolState(ctx context.Context, who Who, pool string) (PoolState, error) {
 	peek := g.Tariff.ask(g.Account, g.Now())
 	peek.Who, peek.Charges = who, []Charge{g.Tariff.pool(pool).charge(0, whole)}

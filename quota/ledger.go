@@ -50,7 +50,6 @@ func (e ClockError) Error() string { return ErrUnavailable.Error() + ": " + stri
 
 func (e ClockError) Unwrap() error { return ErrUnavailable }
 
-// clocksApart returns a ClockError.
 func clocksApart(format string, args ...any) error {
 	return ClockError(protocol.Sprintf(format, args...))
 }

@@ -101,7 +101,6 @@ func (a *addition) write(ctx context.Context, tx *txn, now time.Time) error {
 	return supersedeClaims(ctx, tx, now)
 }
 
-// addSeries adds the missing series.
 func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 	var rows [][3]any
 	for _, s := range a.series {

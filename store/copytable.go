@@ -92,7 +92,6 @@ func (t copyTable) read(ctx context.Context, q querier, after []any, n int) ([][
 // marks returns n placeholders.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-// keyOf returns the key of a row.
 func (t copyTable) keyOf(row []any) []any {
 	key := make([]any, len(t.key))
 	for i, name := range t.key {

@@ -65,7 +65,6 @@ func connect(path string, n int, params ...string) (*sql.DB, error) {
 	return db, nil
 }
 
-// connectToWrite opens the connection for writing.
 func (d *database) connectToWrite(params ...string) (err error) {
 	// secure_delete overwrites data that must not be kept any longer.
 	params = append(params, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL",

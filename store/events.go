@@ -31,7 +31,6 @@ func (s *Store) SetHooks(hooks map[string][]ingest.EventName) { s.hooks = hooks 
 // lastEvent is the id of the newest event, deleted ones included.
 const lastEvent = `coalesce((SELECT max(id) FROM events), 0)`
 
-// hookStates are the states of all hooks.
 type hookStates map[string]*ingest.HookState
 
 // readHooks reads the states, and adds this process's hooks: a new one receives the events from now on.
@@ -215,7 +214,6 @@ func (s *Store) hooksIn(ctx context.Context, tx *txn) (map[string]ingest.HookSta
 	return states, nil
 }
 
-// situation is a known situation.
 type situation struct {
 	Ended ingest.EventName `json:"ended,omitempty"`
 	After any              `json:"after,omitempty"`

@@ -27,7 +27,6 @@ func (x *index) page() ranking {
 	return r
 }
 
-// arguments are the arguments of a statement.
 type arguments []any
 
 // add appends an argument and returns its name in the statement.

@@ -15,7 +15,6 @@ type room struct {
 	windows []windowRoom
 }
 
-// windowRoom is room for one window.
 type windowRoom struct {
 	left    int64 // at the time of the last question; negative if more is counted than the purpose may see used
 	length  time.Duration

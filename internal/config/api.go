@@ -197,7 +197,6 @@ func (f apiFile) limits(a *API, y *strictyaml.Document) (err error) {
 	return nil
 }
 
-// addresses reads the lists of addresses.
 func (f apiFile) addresses(a *API, y *strictyaml.Document) error {
 	for _, p := range []struct {
 		field string

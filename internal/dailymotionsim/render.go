@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// object is a JSON object.
 type object = map[string]any
 
 // answer is the answer to a call, before it is written.

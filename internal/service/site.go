@@ -79,7 +79,6 @@ func (s *Service) process(f *standing.Facts) {
 	}
 }
 
-// facts reads the store.
 func (s *Service) facts(ctx context.Context) standing.Facts {
 	f := standing.Facts{Now: s.Now(), StaleAfter: s.StaleAfter, Provider: s.Upstream, Silence: silentBeats * s.heartbeat}
 	r, err := s.readable()

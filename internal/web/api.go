@@ -302,7 +302,6 @@ func readVideo(ctx context.Context, docs *report.Documents, r *http.Request, par
 	return page, err
 }
 
-// slotsPage is a page of slots.
 type slotsPage struct {
 	Slots []report.SlotDocument `json:"slots"`
 	Next  *string               `json:"next"`

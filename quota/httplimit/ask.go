@@ -78,7 +78,6 @@ type Identity struct {
 	Plan   string `json:"plan,omitempty"` // one of Config.Plans; "": the plan of its token, else Config.Limits
 }
 
-// asked is a question to Ask.
 type asked struct {
 	Identity
 
@@ -142,7 +141,6 @@ func (l *Limiter) Ask() http.Handler {
 	})
 }
 
-// read reads a question.
 func (l *Limiter) read(w http.ResponseWriter, r *http.Request) (req request, err error) {
 	var q asked
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAsked))

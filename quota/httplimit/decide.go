@@ -145,7 +145,6 @@ func (l *Limiter) observe(ctx context.Context, r request, v *verdict) (counter *
 	return &l.stats.Allowed
 }
 
-// ask asks the ledger.
 func (l *Limiter) ask(ctx context.Context, p part) (charged, error) {
 	bounded, cancel := l.bounded(ctx)
 	defer cancel()

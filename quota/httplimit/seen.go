@@ -59,7 +59,6 @@ func (q *question) refusing(d quota.Decision) (all []*window) {
 	return all
 }
 
-// names returns the names of windows.
 func names(of []*window) (all []string) {
 	for _, w := range of {
 		all = append(all, w.labels.Window)

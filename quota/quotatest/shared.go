@@ -71,7 +71,6 @@ type town struct {
 // settle is how long a new generation waits at most.
 const settle = 10 * time.Minute
 
-// directory is a data directory.
 type directory struct {
 	*town
 

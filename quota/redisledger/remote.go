@@ -100,7 +100,6 @@ func remoteState(found accountState, writers []string) (s sharedledger.RemoteSta
 	return s, err
 }
 
-// readHosts reads the field of the hosts.
 func readHosts(field string) (hosts []sharedledger.Host, err error) {
 	if field == "" {
 		return nil, nil

@@ -72,7 +72,6 @@ func pools(a quota.Ask) []string {
 	return names
 }
 
-// appendFields appends the fields of the pools.
 func appendFields(args []any, a quota.Ask) []any {
 	for _, c := range a.Charges {
 		args = append(args, poolField+c.Pool)

@@ -336,7 +336,6 @@ func (s *Ledger) ensureWriter() {
 	s.asked = now
 }
 
-// flush writes the notes.
 func (s *Ledger) flush(ctx context.Context) error {
 	if len(s.notes.Verdicts) == 0 && len(s.notes.Snapshots) == 0 && s.notes.Breaker == nil {
 		return nil

@@ -41,7 +41,6 @@ var placeholder = regexp.MustCompile(`'[^']*'|(?:fts |vectors )?\?\d*`)
 // conversions convert arguments that the databases read differently, by the word before their mark.
 var conversions = map[string]func(string) string{"fts ": tsquery, "vectors ": vectors}
 
-// statement is a translated statement.
 type statement struct {
 	text     string
 	args     []int                 // its arguments, by package store's numbers from 0

@@ -9,7 +9,6 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// described returns a video with a description.
 func described(v ingest.Video, text string) ingest.Video {
 	v.Description = text
 	return v
