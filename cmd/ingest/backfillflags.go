@@ -102,7 +102,7 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 		kind("videos FILE", "Videos by their ids, one a line; - is standard input",
 			orAsk(cobra.ExactArgs(1), "which videos? Give one file with an id a line, or - for standard input"),
 			"videos ids.txt", a.requestVideos),
-		kind("refresh", "Every kept video last fetched longer ago than --older-than", noArgs,
+		kind("refresh", "Every stored video last fetched longer ago than --older-than", noArgs,
 			"refresh --older-than 7d", a.requestRefresh),
 	}
 	for _, cmd := range commands[:3] {

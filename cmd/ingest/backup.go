@@ -22,7 +22,7 @@ func (a *app) backupCommand() *cobra.Command {
 			case expire:
 				return a.expireBackups(args)
 			case len(args) != 1 || args[0] == "":
-				return usageError{errors.New("back up into what? Give one file that is not there yet, or a directory")}
+				return usageError{errors.New("back up into what? Give one file that does not exist yet, or a directory")}
 			}
 			return a.backup(ctx, args[0])
 		})

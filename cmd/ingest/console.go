@@ -99,7 +99,7 @@ func (c *console) catchStandardLog() {
 // watchable lets a command that only reads print its answer repeatedly. It continues while the ledger cannot answer.
 func (a *app) watchable(cmd *cobra.Command) *cobra.Command {
 	once, watch, seconds := cmd.RunE, false, 5
-	cmd.Flags().BoolVar(&watch, "watch", false, "print it again and again until Ctrl-C; spends nothing")
+	cmd.Flags().BoolVar(&watch, "watch", false, "repeat it until Ctrl-C; spends nothing")
 	cmd.Flags().Var(config.Count(&seconds, 1, 3600), "interval", "of --watch: `N` seconds")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !watch {

@@ -49,7 +49,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "print each check whole, also when one fails")
 	cmd.Flags().BoolVar(&online, "online", false, "ask the upstream too: spends 1 unit of purpose manual")
-	cmd.Flags().BoolVar(&repair, "repair", false, "make the store whole first: it may write a new ingest.db")
+	cmd.Flags().BoolVar(&repair, "repair", false, "repair the store first; may write a new ingest.db")
 	return cmd
 }
 

@@ -43,7 +43,7 @@ func (a *app) historyCommand() *cobra.Command {
 					return err
 				}
 				if len(h.Sightings) == 0 && format == formatText {
-					defer a.say("in none of the charts that are kept and asked for")
+					defer a.say("in none of the stored charts that match")
 				}
 				return printAs(&a.console, format, h, h.Sightings, h.SightingCells)
 			})

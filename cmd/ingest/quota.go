@@ -27,7 +27,7 @@ func (a *app) quotaCommand() *cobra.Command {
 		})
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every pool and window, who spent it, and the next slots")
 	cmd.Flags().Var(config.Choice(&f.purpose, quota.Purposes()...), "purpose",
-		"exit with 75 where nothing is left for this `purpose`")
+		"exit with 75 if nothing is left for this `purpose`")
 	cmd.Flags().Var(config.SinceFlag(&f.since), "since",
 		"who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
 	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(),

@@ -55,7 +55,7 @@ func newRoot(a *app) *cobra.Command {
 	f.StringVar(&a.flags.KeyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
 	f.Var(config.QueryFlag(&a.query), "jq", "print the result of this jq `filter` on the JSON document")
 	f.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
-	f.BoolVar(&a.quiet, "quiet", false, "print only errors; being stopped by quota is none")
+	f.BoolVar(&a.quiet, "quiet", false, "print only errors; a stop by quota is no error")
 	f.Var(config.Choice(&a.logs.Format, "text", "json"), "log-format", "of the log on standard error: text or json")
 	f.Var(config.Choice(&a.logs.Level, "debug", "info", "warn", "error"), "log-level",
 		"minimum `level`: debug (also each call and take), info, warn, error")

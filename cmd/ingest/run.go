@@ -39,7 +39,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&zero, "exit-zero-on-stop", false,
 		"exit with 0 instead of 75 if quota stopped it (INGEST_STOP_EXIT=0)")
 	cmd.Flags().BoolVar(&a.newStore, "accept-new-store", false,
-		"make a new store, although quota.db knows what was fetched into one")
+		"make a new store, although quota.db shows that there was one")
 	cmd.Flags().BoolVar(&options.Force, "force", false, "fetch the charts now, due or not, as purpose manual")
 	return cmd
 }

@@ -67,7 +67,7 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 		return nil
 	}
 	a.say("nothing found for %s", term.Fit(strings.TrimSpace(q.Text), 60))
-	a.say("looked for %s in titles, channels, tags and kept descriptions", term.Clean(r.Interpreted))
+	a.say("looked for %s in titles, channels, tags and stored descriptions", term.Clean(r.Interpreted))
 	if q.Category != "" && !a.provider().limits.Category.MatchString(q.Category) {
 		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music",
 			term.Fit(q.Category, 30))

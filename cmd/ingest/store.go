@@ -22,7 +22,7 @@ func (a *app) storeCommand() *cobra.Command {
 			return a.copyStore(ctx, from, to)
 		})
 	move.Flags().StringVar(&from, "from", "", "sqlite, which is in --data, or the `URL` of a database in PostgreSQL")
-	move.Flags().StringVar(&to, "to", "", "the same, for where nothing is yet: `URL` or sqlite")
+	move.Flags().StringVar(&to, "to", "", "the target, which must be empty: `URL` or sqlite")
 	return group("store", "Move the store", move)
 }
 

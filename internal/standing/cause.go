@@ -129,7 +129,7 @@ var Causes = []Row{
 	{OpenFiles, []error{syscall.EMFILE, syscall.ENFILE}, 0, Reads,
 		Cure{"The process has too many open files.", "Raise its limit (LimitNOFILE), then look again:", "ingest doctor"}},
 	{NoRight, []error{fs.ErrPermission}, ExitConfig, Reads,
-		Cure{"A file may not be read or written.", "This names the setting and its owner:", "ingest doctor"}},
+		Cure{"A file cannot be read or written.", "This names the setting and its owner:", "ingest doctor"}},
 	{NoWrites, []error{ingest.ErrNoWrites}, 0, Reads,
 		Cure{"The database takes no writes.", "Name the primary in the URL; this says which one it is:", "ingest doctor"}},
 	{ServerFault, nil, ExitUnavailable, CheapCalls,

@@ -126,7 +126,7 @@ func TestErrorsHaveTheirCause(t *testing.T) {
 		"no room, as the system says it":     {&fs.PathError{Op: "write", Err: syscall.ENOSPC}, standing.DiskFull, "The disk is full."},
 		"no more of a user's quota":          {syscall.EDQUOT, standing.DiskFull, "The disk is full."},
 		"a mount that is read-only":          {syscall.EROFS, standing.ReadOnly, "The data directory is read-only."},
-		"another user's file":                {&fs.PathError{Op: "open", Err: syscall.EACCES}, standing.NoRight, "A file may not be read or written."},
+		"another user's file":                {&fs.PathError{Op: "open", Err: syscall.EACCES}, standing.NoRight, "A file cannot be read or written."},
 		"too many open files":                {syscall.EMFILE, standing.OpenFiles, "The process has too many open files."},
 		"a standby":                          {fmt.Errorf("claim: %w", ingest.ErrNoWrites), standing.NoWrites, "The database takes no writes."},
 		"a server that is out of memory":     {silent(oom), standing.ServerFault, "The server is out of memory."},
