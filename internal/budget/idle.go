@@ -6,8 +6,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// IdleHours are the hours of the machine's day when nothing runs, as on a laptop that sleeps at night: bit n is hour n of
-// time.Local, which changes to winter time with its user. The rest is spread over the other hours.
+// IdleHours are the hours of the machine's day when nothing runs, as on a laptop that sleeps at night: bit n is hour n
+// of time.Local, which changes to winter time with its user. The rest is spread over the other hours.
 type IdleHours uint32
 
 // idleDays is on how many days in a row nothing must have run in an hour, and idleStretch how many such hours in a row

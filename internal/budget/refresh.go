@@ -182,8 +182,8 @@ func setAside(r quota.Report, need refreshCost) quota.Report {
 	})
 }
 
-// withLess returns a report that counts so much of the schedule's takes as others': new charts come more slowly than the
-// old ones leave a sliding window.
+// withLess returns a report that counts a part of the schedule's takes as others' takes: new charts come more slowly
+// than the old ones leave a sliding window.
 func withLess(r quota.Report, less map[string]int64) quota.Report {
 	scheduled := drawnFor(r.Spent, quota.Scheduled)
 	for pool, n := range less {
