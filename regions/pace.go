@@ -56,6 +56,9 @@ func (p *Pace) gapAt(t time.Time) time.Duration {
 	return max(time.Second, p.Gap)
 }
 
+// overdue is the age of the newest slot of one of so many keys beyond which it takes no turn, but comes at once.
+func (p *Pace) overdue(keys int) time.Duration { return 2 * p.Gap * time.Duration(keys) }
+
 // after returns the turn after another one, if none is taken before now.
 func (p *Pace) after(turn, now time.Time) time.Time {
 	next := turn.Add(p.gapAt(later(turn, now)))
@@ -121,7 +124,7 @@ func (s JobSchedule) dueAtPace(known map[ingest.Series]time.Time, now time.Time)
 		switch {
 		case !seen:
 			out = append(out, s.slot(i, latest, ingest.Due, ""))
-		case latest.Sub(newest) > 2*pace.Gap*time.Duration(len(s.keys)):
+		case latest.Sub(newest) > pace.overdue(len(s.keys)):
 			overdue, newestOf[key] = append(overdue, key), newest
 		default:
 			waiting, newestOf[key] = append(waiting, key), newest

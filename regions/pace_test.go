@@ -97,4 +97,10 @@ func TestTurnsFollowTheNextWindow(t *testing.T) {
 	if len(due) != 3 || due[0].Key != "GB" || due[2].Key != "US" || !due[0].DueAt.Before(due[1].DueAt) || !due[1].DueAt.Before(due[2].DueAt) {
 		t.Errorf("all are overdue: %+v, want GB, DE and US one after another", due)
 	}
+	paid := at(12, 34)
+	held := schedule.AtPace(map[string]regions.Pace{"chart": {Gap: 15 * time.Minute, Last: at(12, 19), Paid: []time.Time{paid, paid, paid}}})
+	next := held.Upcoming(l, at(12, 20), 3, func(ingest.Series) bool { return true })
+	if len(next) != 3 || !next[0].DueAt.Equal(paid) || !next[2].DueAt.Equal(paid) {
+		t.Errorf("overdue series come at %v, want all as soon as they are paid for", next)
+	}
 }

@@ -198,6 +198,15 @@ func (s JobSchedule) comingAtPace(known map[ingest.Series]time.Time, waiting map
 			last, n = later(last, slot.DueAt), n+1
 		}
 	}
+	for range s.keys { // the overdue ones come as soon as they are paid for
+		key := longestWaiting(s.keys, newest)
+		due := later(now.Add(time.Second), s.pace.paidAt(n, now)).Truncate(time.Second)
+		if newest[key].IsZero() || now.Sub(newest[key]) <= s.pace.overdue(len(s.keys)) || due.After(to) {
+			break
+		}
+		newest[key] = due
+		out, n = append(out, s.slot(slices.Index(s.keys, key), due, ingest.Due, "")), n+1
+	}
 	soonest := later(now, s.pace.paidAt(n, now))
 	step, turn := s.pace.gapAt(soonest), s.pace.after(last, soonest)
 	if passed := soonest.Sub(last) / step; n > 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -24,7 +25,7 @@ import (
 )
 
 // options leave out parts of our worker.
-type options struct{ noPacing, noDoubt, wholePages, dayAlone bool }
+type options struct{ noPacing, noDoubt, wholePages, dayAlone, knowsSleep bool }
 
 // usualTick is how often cron starts our worker.
 const usualTick = 5 * time.Minute
@@ -236,6 +237,11 @@ func (s *setting) newProgram(ctx context.Context, w world, host int, o options) 
 	if err := p.wire(o, client); err != nil {
 		return nil, err
 	}
+	if o.knowsSleep {
+		if err := p.tellSleep(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if w.lookups > 0 {
 		b, err := addLookups(ctx, opened, s.clock.now(), w.lookups)
 		if err != nil {
@@ -251,6 +257,27 @@ func (s *setting) newProgram(ctx context.Context, w world, host int, o options) 
 		p.backfills = append(p.backfills, b)
 	}
 	return p, nil
+}
+
+// tellSleep notes the hours with runs of the days before the world begins, as if our worker had lived then.
+func (p *program) tellSleep(ctx context.Context) error {
+	history := budget.OthersHistory{}
+	for ago := 5; ago > 0; ago-- {
+		day := budget.OthersDay{Begins: p.clock.now().AddDate(0, 0, -ago)}
+		for hour := range 24 {
+			if !p.trouble.asleep(day.Begins.Add(time.Duration(hour) * time.Hour)) {
+				day.Ran |= 1 << hour
+			}
+		}
+		for _, pool := range p.schedule.Tariff.Pools {
+			history[pool.Name] = append(history[pool.Name], day)
+		}
+	}
+	note, err := json.Marshal(history)
+	if err != nil {
+		return err
+	}
+	return p.store.SetNote(ctx, "others", string(note))
 }
 
 // wire puts the parts together.

@@ -245,7 +245,7 @@ func goalsBesideOthers(r *report.Report, runs []simulated) {
 func saidAndTrue(r *report.Report, runs []simulated) {
 	r.Section("Said and true", "Every 65 minutes our worker, unless its machine sleeps, is asked, as its commands are, when the next chart and the next slot of each series come, what its headline says, when units come back while "+
 		"nothing is left, what the interval is, and whether everything fits until midnight (if not, its alert rings). A time is true if it is within 10 % or 15 minutes of what came; \"lasts\" if no run is stopped until "+
-		"midnight (a stop counts if no chart comes for a turn, nor in the next run), or until the provider may refuse again, by the hour in the sentence, which promises nothing of the time after it and is not counted then; a slot after that hour, or after a doubted refusal, if it comes then or later, as its line says; the interval if the round under way takes that long, "+
+		"midnight (a stop counts if no chart comes for a turn, nor in the next run), or until the provider may refuse again, by the hour in the sentence, which promises nothing of the time after it and is not counted then; a slot after that hour, or after a doubted refusal, if it comes then or later, as its line says; the interval if the round under way takes that long, without the charts that the sentence calls overdue (the hours of a machine's sleep are not known before its third night: the row of the same worker told of them is the bound), "+
 		"or as much of it as the day or the hours with runs that the same sentence names have left, or until that refusal's hour the turns due before it (where runs are rare, from the last slot's time to the next run); \"fits\" if all charts of the schedule come, and \"does not fit\" if they do not; of a refusal that is doubted, the time when units come back is when one call asks again; exit code 75 if the run was refused, or if no chart came for two turns.")
 	share := func(s said) string {
 		if s.All == 0 {
@@ -262,6 +262,9 @@ func saidAndTrue(r *report.Report, runs []simulated) {
 	var rows [][]string
 	all, right := 0, 0
 	for _, s := range runs {
+		if s.name == toldOfNights {
+			rows = append(rows, append([]string{s.world.String(), s.trouble.name + ", told of the nights before"}, each(s.Said)...))
+		}
 		if s.name != "ours" {
 			continue
 		}

@@ -24,6 +24,7 @@ type saying struct {
 	orLater  map[ingest.Series]bool      // or later
 	every    time.Duration               // from one chart of a series to its next; 0: no prediction
 	last     time.Time                   // when the slot was due that every counts from
+	sleeps   bool                        // the runs end then: a chart that would come later comes after them
 	overdue  int                         // the charts that come first, before that pace begins
 	ends     time.Time                   // of the day, or of the hours with runs, that every is of; zero: it has no end
 	resumes  time.Time                   // when the schedule's next call is admitted; zero: it has something left
@@ -78,7 +79,7 @@ func (p *program) say(ctx context.Context, rec *recorder, worked []ingest.SlotRe
 		if job.Job.Name == "chart" {
 			s.every, s.last, s.ends, s.overdue = job.Round, job.Last, job.Ends, job.Overdue
 			if !job.Sleeps.IsZero() && (s.ends.IsZero() || job.Sleeps.Before(s.ends)) { // no run is expected from then on
-				s.ends = job.Sleeps
+				s.ends, s.sleeps = job.Sleeps, true
 			}
 			asleep := !job.Sleeps.IsZero() && !job.Last.Add(job.Gap).Before(job.Sleeps) // it promises no chart before
 			if job.Waits || asleep {                                                    // it says until when, but gives no interval
@@ -322,7 +323,9 @@ func (rec *recorder) interval(s saying) (said, came time.Duration) {
 	whole := func(to time.Time) time.Duration {
 		return rec.awake(from, to) * time.Duration(keys) / turns
 	}
-	if said = s.every; rec.world.tick > 0 && !s.last.IsZero() {
+	if said = s.every; s.sleeps && charts[last].After(s.ends) {
+		said = min(said, whole(s.ends))
+	} else if rec.world.tick > 0 && !s.last.IsZero() {
 		said = whole(rec.nextRun(s.last.Add(s.every * turns / time.Duration(keys))))
 	}
 	return said, whole(charts[last])
