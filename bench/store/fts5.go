@@ -37,8 +37,8 @@ const goalSlowest = 20
 
 // besideFor bounds the time of a shape, and besideLeast how many searches of it there are at least.
 const (
-	besideFor   = 20 * time.Second
-	besideLeast = 10
+	besideFor   = 8 * time.Second
+	besideLeast = 3
 )
 
 // realDays is how many of the newest recorded days the store of real rows has: about as many as a store keeps.
@@ -171,7 +171,7 @@ func (k shape) beside(ctx context.Context, db *sql.DB, s *ours, c wordlist, n in
 	rng := rand.New(rand.NewPCG(1, uint64(len(k.name)))) //nolint:gosec // the same queries every time
 	start := time.Now()
 	for i := range n + n/10 {
-		if time.Since(start) > besideFor && i >= n/10+besideLeast {
+		if time.Since(start) > besideFor && i >= besideLeast {
 			break
 		}
 		if i == n/10 { // the first ones warmed the caches
