@@ -179,7 +179,7 @@ func TestURLsOfProvidersWorkAsCopied(t *testing.T) {
 		"postgres://ann:" + secret + "@x.abc.us-east-1.rds.amazonaws.com:5432/db?sslmode=verify-full&sslrootcert=system": "",
 		"postgres://ann:" + secret + "@/db?host=/cloudsql/project:region:instance":                                       "",
 		// other clients' forms
-		"postgres://ann:" + secret + "@h/db?schema=public":                    "schema= after the '?' is another client's: write search_path=",
+		"postgres://ann:" + secret + "@h/db?schema=public":                    "schema= after the '?' belongs to another client: write search_path=",
 		"postgres://ann:" + secret + "@h/db?ssl=true":                         "write sslmode=require",
 		"postgres://ann:" + secret + "@h/db?sslmode=no-verify":                "sslmode= is disable, require (which checks no certificate)",
 		"postgresql://postgres:[" + secret + "]@db.abcd.supabase.co/postgres": "%5B for '['",
