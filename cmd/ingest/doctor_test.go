@@ -32,7 +32,7 @@ var brokenWorlds = []struct {
 	{"a moved clock beside a Redis", func(w *ward) []string {
 		w.Setenv("INGEST_NOW", "2026-11-21T10:00:00Z")
 		return []string{"--ledger", "redis://127.0.0.1:1/0"}
-	}, "clock", doctor.Fail, exitConfig, "quota that counts", "unset"},
+	}, "clock", doctor.Fail, exitConfig, "spends real quota", "unset"},
 	{"a moved clock in a trial", func(w *ward) []string { w.Setenv("INGEST_NOW", time.Now().UTC().Format(time.RFC3339)); return nil },
 		"clock", doctor.Warn, exitOK, "INGEST_NOW has moved it", "unset"},
 	{"an unknown field", func(w *ward) []string { return []string{"--config", w.write("c.yaml", "acount: x\n", 0o600)} },
