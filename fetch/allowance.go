@@ -54,8 +54,8 @@ func (a *allowance) endCall() {
 	}
 }
 
-// forbids reports whether calls of two slots or more were forbidden without a reason, and none of this run was
-// answered: then it is not the slots that are at fault.
+// forbids reports whether calls of two slots or more were forbidden without a reason, and no call of this run was
+// answered: then the slots are not at fault.
 func (a *allowance) forbids(slot ingest.SlotKey) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

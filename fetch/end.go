@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// spentPause is how long to wait after a provider has refused before and after its midnight.
+	// spentPause is the wait after a provider has refused on both sides of its midnight.
 	spentPause = 5 * time.Minute
 	// maxReason bounds reasons not written for people, in bytes.
 	maxReason = 300
 )
 
-// fruitlessWaits are how long a piece waits after so many claims in a row that brought nothing; the last holds for
-// more. A person who runs the backfill does not wait.
+// fruitlessWaits are the waits of a piece after 1, 2, 3, 4 and 5 or more fruitless claims in a row. A person who runs
+// the backfill does not wait.
 var fruitlessWaits = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour}
 
 // mostRefreshWait is how long a refresh waits at most after a failed call.
@@ -117,7 +117,7 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 		return p.absent(ctx, skipped(err.Error()))
 	case e.Verdict == BadRegion && p.slot.Kind == ingest.KindChart:
 		return p.absent(ctx, failed(err.Error()))
-	case p.slot.Kind == ingest.KindRefresh: // videos that it fetches may be deleted before the next one
+	case p.slot.Kind == ingest.KindRefresh: // its videos may be deleted before the next refresh
 		return p.refreshLater(err)
 	// the upstream may be at fault
 	case piece && (e.Verdict == Broken || e.Vague || e.Verdict == Rejected && s.narrow != nil):
@@ -152,8 +152,8 @@ func (p *pass) absent(ctx context.Context, end ending) ending {
 	return end
 }
 
-// absentReason returns why a slot need not be passed: less than absentFor ago the upstream had no such chart. If that
-// cannot be read, the upstream is asked.
+// absentReason returns why a slot needs no pass: the upstream had no such chart less than absentFor ago. If that cannot
+// be read, the upstream is asked.
 func (p *pass) absentReason(ctx context.Context) (why string) {
 	job := p.Jobs[p.slot.Job]
 	if job.Kind != ingest.KindChart {

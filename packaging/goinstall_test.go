@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// TestLongGoInstallWorksFromTheZipAlone: the files of a tag that a module proxy serves, and nothing else of the
-// repository, are enough for go install and for go mod vendor in a GOPATH that is empty, and the program knows its
-// version.
+// TestLongGoInstallWorksFromTheZipAlone: go install and go mod vendor work in an empty GOPATH with only the files that
+// a module proxy serves of a tag, and the program knows its version.
 func TestLongGoInstallWorksFromTheZipAlone(t *testing.T) {
 	const module, version = "github.com/trendvidstream/ingest", "v0.1.0"
 	files := moduleFiles(t)
@@ -72,7 +71,7 @@ func TestLongGoInstallWorksFromTheZipAlone(t *testing.T) {
 	run(unpacked, "go", "list", "-mod=vendor", "-deps", "./cmd/ingest") // it fails if an embedded file is missing
 }
 
-// moduleFiles returns the files that the zip of the module holds: the files of git, without modules inside of it.
+// moduleFiles returns the files in the module's zip: git's regular files, except those of nested modules.
 func moduleFiles(t *testing.T) (files []string) {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "--recurse-submodules")

@@ -25,7 +25,7 @@ var (
 	ErrInDoubt = errors.New("it may have been carried out")
 	// ErrCorrupt is a ledger with content that no ledger writes. Nothing was changed.
 	ErrCorrupt = errors.New("the ledger is damaged")
-	// ErrOlderCopy accompanies ErrCorrupt: the ledger's file is an older copy, without calls that it has acknowledged.
+	// ErrOlderCopy accompanies ErrCorrupt: the ledger's file is an older copy, which lacks acknowledged calls.
 	ErrOlderCopy = errors.New("is an older copy")
 	// ErrMissing accompanies ErrUnavailable: the ledger's file is gone, although calls were counted in it. It is not
 	// created anew.
@@ -34,7 +34,7 @@ var (
 	ErrIncomplete = errors.New("the ledger lacks calls that the store knows")
 	// ErrNewer is a ledger written by a newer version of the program. Nothing was changed.
 	ErrNewer = errors.New("the ledger was written by a newer version")
-	// ErrNotRefundable is a refund made before, requested after two minutes, or of an emergency that was synced into the
+	// ErrNotRefundable is a second refund, one after two minutes, or one of an emergency that was synced into the
 	// ledger meanwhile. Nothing was changed.
 	ErrNotRefundable = errors.New("nothing to refund")
 	// ErrShared is a reset of a ledger that several data directories share. Nothing was changed.
@@ -54,13 +54,13 @@ func clocksApart(format string, args ...any) error {
 	return ClockError(protocol.Sprintf(format, args...))
 }
 
-// Ledger is one exact account of quota. It keeps, per account and pool, a log of takes with their times. All methods
+// Ledger counts quota exactly. It keeps, per account and pool, a log of takes with their times. All methods
 // are safe for concurrent use, by many processes if the backend is shared. Every error is one of the above, wrapped.
 type Ledger interface {
 	// Take advances the clock, checks every bound of every charge, and charges all or nothing; a refusal writes
 	// nothing. An amount of 0 is a peek and is never refused. ErrNeverFits: a charge could never fit.
 	Take(ctx context.Context, a Ask) (Decision, error)
-	// Refund gives back a decision's charges, at their own time: once, within two minutes.
+	// Refund takes a decision's charges out of their entries: once, within two minutes.
 	Refund(ctx context.Context, account string, d Decision) error
 	// Post records past spends at their own time, even above a limit: bounds only decide whether the charge could ever
 	// fit. A time before the horizon is forgotten at once; one after the ledger's clock becomes that clock's time.
@@ -68,8 +68,8 @@ type Ledger interface {
 	// Drain refuses every charge on the pool until d.Until, and keeps the rest of d for reports. The zero Drain opens
 	// the pool; one that does not supersede the last changes nothing.
 	Drain(ctx context.Context, account, pool string, d Drain) error
-	// Reset forgets the account's charges and drains. Earlier takes can no longer be refunded. ErrShared: other hosts
-	// would bring them back.
+	// Reset forgets the account's charges and drains; ErrShared: other hosts would bring them back. Earlier takes can
+	// no longer be refunded.
 	Reset(ctx context.Context, account string) error
 	// Spent sums charges since a time, by pool and who, largest first. If every is not 0, each part of that length
 	// has sums of its own.
@@ -105,24 +105,24 @@ type Who struct {
 	Client  string // which tool; "" if the program spends for itself
 }
 
-// Charge is one pool's part of an Ask: a call that costs units and a search has two, which are charged together or not.
+// Charge is one pool's part of an Ask. A call that costs units and a search has two: both are charged, or neither is.
 type Charge struct {
 	Pool   string
 	Amount int64 // 0 is a peek
 	Bounds []Bound
 }
 
-// Bound is one window of a pool and how much of it the asking purpose may see used.
+// Bound is one window of a pool and the asking purpose's ceiling in it.
 type Bound struct {
 	Window  Window
 	Ceiling int64 // at most Window.Limit
-	// Reserved is the schedule's remaining need of the window, if that lowered the ceiling; 0: it was not.
+	// Reserved is the schedule's remaining need of the window, if that lowered the ceiling; otherwise 0.
 	Reserved int64
 
 	scheduled int64 // with Reserved: the schedule's own ceiling
 }
 
-// refusal returns the refusal of an ask by this window of a pool, given the pool's use.
+// refusal returns this window's refusal of an ask, given the pool's use in it.
 func (b Bound) refusal(a Ask, pool string, used int64) *Refusal {
 	r := &Refusal{Pool: pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit,
 		Purpose: a.Who.Purpose}
@@ -158,7 +158,7 @@ type PoolState struct {
 	Pool      string
 	Charged   int64 // by this decision
 	Entry     int64 // the ledger's number of the new entry, for Refund
-	Entries   int64 // PoolFacts.Entries before it: if this ever falls, the ledger has lost entries
+	Entries   int64 // PoolFacts.Entries before the decision; a fall means that entries are lost
 	Remaining int64 // for the purpose that asked, over all windows; 0 while drained
 	Drain     Drain // in force; zero: the pool is open
 	LastDrain Drain // the last one known to the ledger, even if it is over
@@ -177,7 +177,7 @@ type WindowState struct {
 	Returns []Return
 }
 
-// Return is an amount of a pool that a window stops counting at a time.
+// Return is an amount of a pool that a window stops counting at At.
 type Return struct {
 	At     time.Time
 	Amount int64
@@ -193,7 +193,7 @@ type Refusal struct {
 	// Reserved is the schedule's remaining need of the window, if that is the reason; 0 if it is not.
 	Reserved int64 `json:"reserved,omitempty"`
 
-	// With window "drained": when a person closed the pool, or until when it is closed because its use is not known. Both
+	// With window "drained": ByHand, when a person closed the pool; Unknown, when a closure for unknown use ends. Both
 	// are zero if the provider said no.
 	ByHand  time.Time `json:"-"`
 	Unknown time.Time `json:"-"`
@@ -293,7 +293,7 @@ func (p Purpose) callers() string {
 type Spent struct {
 	Pool   string
 	Who    Who
-	Part   int64 // of the time since then; the first is 0
+	Part   int64 // number of the part of the time, from 0
 	Amount int64
 }
 

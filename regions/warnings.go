@@ -113,7 +113,7 @@ func (l *cronLine) dayWarnings() []string {
 			without[i] = "February, but for leap years"
 		}
 		if len(without) > 0 {
-			out = append(out, fmt.Sprintf("there is no day %d in %s: nothing fires for it there",
+			out = append(out, fmt.Sprintf("there is no day %d in %s: nothing fires for that day",
 				day, strings.Join(without, ", ")))
 		}
 	}
@@ -129,8 +129,8 @@ func (l *cronLine) zoneWarnings(now time.Time) []string {
 			change = end
 			continue
 		}
-		what := "the times in UTC move with them; a local time that they skip fires right after the gap, " +
-			"one that they show twice fires the first time"
+		what := "the times in UTC move with them; a skipped local time fires right after the gap, " +
+			"a repeated one fires only the first time"
 		if l.everyHour {
 			what = "it fires whenever they show such a time, also in an hour that comes twice"
 		}

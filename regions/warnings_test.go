@@ -41,7 +41,7 @@ func TestWarningsDescribeACronLinesRealEffect(t *testing.T) {
 		{"*/9223372036854775807 * * * *", []string{"once each hour"}},
 		{"*/7,*/11 * * * *", []string{"minute */7", "minute */11"}},
 
-		{"0 6 31 * *", []string{"there is no day 31 in February, April, June, September, November: nothing fires for it there"}},
+		{"0 6 31 * *", []string{"there is no day 31 in February, April, June, September, November: nothing fires for that day"}},
 		{"0 6 1,30 * *", []string{"there is no day 30 in February: nothing"}},
 		{"0 6 29 2 *", []string{"there is no day 29 in February, but for leap years"}},
 		{"0 6 29-31 2-4 *", []string{"no day 29 in February, but for leap years", "no day 30 in February", "no day 31 in February, April"}},

@@ -12,7 +12,7 @@ const (
 	ClaimableOf = claimableOf
 )
 
-// FindChart, LastSlots and NewestSlots are the queries of FindChart, Last and ListSlots.
+// FindChart, LatestSlots and NewestSlots are queries of FindChart, Latest and ListSlots.
 var FindChart, LatestSlots, NewestSlots = findChart, latestSlots, newestSlots
 
 // ReadTags reads a video's stored tags.
@@ -21,13 +21,13 @@ var ReadTags = readTags
 // SpentPieces is the query for the pieces of SpentSlots.
 var SpentPieces = spentPieces
 
-// LackingSlots is the query of the backfills' missing slots.
+// LackingSlots is the query of pieces that lack something.
 const LackingSlots = selectSlots + ` WHERE ` + lackingPieces + ` ORDER BY due_at DESC, job, key`
 
 // Uncounted is the query that finds the videos to count.
 const Uncounted = uncounted
 
-// OlderVideos is the query that continues among the videos that were last fetched on a day, and later.
+// OlderVideos is the query that continues from a day and row of last fetch to later days.
 const OlderVideos = olderVideos
 
 // ClaimablePieces is the query that finds the piece to claim.

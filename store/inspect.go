@@ -29,12 +29,12 @@ type SlotSummary struct {
 	Ahead   []ingest.Slot // newest first: due more than ingest.ClockAhead from now, added while a clock was ahead
 	Spent   []ingest.Slot // see SpentSlots
 	Ended   []ingest.Slot // newest first: due since the time asked about
-	Lacking []ingest.Slot // pieces of backfills planned since then that brought less than the upstream has
+	Lacking []ingest.Slot // pieces that lack what the upstream has, of backfills planned since that time
 }
 
 // Inspect calls read with the store in dir, without opening it normally, which would create files beside it. read may
-// be called several times: see sqlitefile.Peek. A missing store is an fs.ErrNotExist, one left by a crash a
-// sqlitefile.ErrLeftover, and others are refused as by Open with ReadOnly.
+// be called several times: see sqlitefile.Peek. It returns fs.ErrNotExist without a store, sqlitefile.ErrLeftover
+// after a crash, and otherwise the errors of Open with ReadOnly.
 func Inspect(ctx context.Context, dir string, read func(*Store) error) error {
 	path := filepath.Join(dir, FileName)
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {

@@ -43,7 +43,7 @@ func migrate(ctx context.Context, d *database, upgraded func(from, to int, backu
 		err = tx.Commit()
 	}
 	if err != nil {
-		return fmt.Errorf("%w; it is as it was, and so is its backup %s", d.explain(ctx, doing, err), backup)
+		return fmt.Errorf("%w; the store is unchanged, its backup is %s", d.explain(ctx, doing, err), backup)
 	}
 	if upgraded != nil {
 		upgraded(have, tables.Version(), backup)
@@ -60,7 +60,7 @@ func backUpBefore(ctx context.Context, d *database, have int) (string, error) {
 		if info, statErr := os.Stat(d.path); statErr == nil {
 			size = fmt.Sprintf(", which takes about %d KiB", info.Size()>>10)
 		}
-		return "", fmt.Errorf("the store has version %d and was left so: back it up before it is brought to version %d%s: %w",
+		return "", fmt.Errorf("the store stays at version %d: back it up before the upgrade to version %d%s: %w",
 			have, tables.Version(), size, err)
 	}
 	return path, nil

@@ -155,7 +155,7 @@ func TestAMigrationThatFailsLeavesTheStoreAndItsBackup(t *testing.T) {
 		t.Run("", func(t *testing.T) {
 			store.SetSteps(t, step)
 			_, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream})
-			if err == nil || !strings.Contains(err.Error(), "it is as it was, and so is its backup "+path+".v1-backup-") {
+			if err == nil || !strings.Contains(err.Error(), "the store is unchanged, its backup is "+path+".v1-backup-") {
 				t.Errorf("got %v", err)
 			}
 			db := raw(t, path)
@@ -184,7 +184,7 @@ func TestNothingIsMigratedWithoutABackup(t *testing.T) {
 	}
 	store.SetSteps(t, addMood)
 	_, err := store.Open(t.Context(), dir, store.Options{Now: func() time.Time { return noon }})
-	if err == nil || !strings.Contains(err.Error(), "the store has version 1 and was left so: back it up before") {
+	if err == nil || !strings.Contains(err.Error(), "the store stays at version 1: back it up before") {
 		t.Errorf("got %v", err)
 	}
 	if version := scalar[int](t, raw(t, filepath.Join(dir, "ingest.db")), `PRAGMA user_version`); version != 1 {

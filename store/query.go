@@ -70,14 +70,14 @@ func (q SearchQuery) Filtered() bool { return q.Region != "" || q.picky() }
 var ErrCursor = errors.New("it is not a cursor of this search: " +
 	"take next from its last page, and leave the query, the filters and the order as they were")
 
-// cursor is where a page ended, and the scope of its search. Later pages ignore videos, charts and counts that are
-// newer, except counts without a chart, as by a backfill.
+// cursor is where a page ended, and the scope of its search. Later pages ignore newer videos,
+// charts and counts, except counts that no chart brought, as by a backfill.
 type cursor struct {
 	Of    uint32 // the query
 	At    int64  // SearchQuery.At, in seconds; 0 for none
-	Seen  int64  // in milliseconds: videos seen later count as they were then
-	Video int64  // the newest videos.id, and
-	Slot  int64  // the newest slots.id, that count
+	Seen  int64  // in milliseconds: videos seen later keep older counts
+	Video int64  // newest videos.id that counts
+	Slot  int64  // newest slots.id that counts
 
 	Last position // of the last hit
 }
@@ -105,7 +105,7 @@ const cursorForm = 2
 func (c cursor) text() string {
 	var b bytes.Buffer
 	b.WriteByte(cursorForm)
-	_ = binary.Write(&b, binary.BigEndian, c) // a buffer takes it, and its fields have sizes
+	_ = binary.Write(&b, binary.BigEndian, c) // cannot fail: a buffer, and fixed-size fields
 	_ = binary.Write(&b, binary.BigEndian, crc32.ChecksumIEEE(b.Bytes()))
 	return base64.RawURLEncoding.EncodeToString(b.Bytes())
 }

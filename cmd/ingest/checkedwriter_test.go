@@ -16,7 +16,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-func TestUnprintableOutputIsAnError(t *testing.T) {
+func TestUnwritableOutputIsAnError(t *testing.T) {
 	standIn(t, youtubesim.Options{})
 	ingestCode(t, exitOK, "run", "--region", "US", "--pages", "1")
 	for _, args := range []string{

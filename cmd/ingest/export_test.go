@@ -56,8 +56,8 @@ func NewRoot() *cobra.Command {
 	return newRoot(&app{console: console{stdout: &term.CheckedWriter{To: io.Discard}, stderr: io.Discard}})
 }
 
-// Report prints an error as a message, as a usage error and as the end of a command. It returns the exit code of the
-// second.
+// Report prints an error as a message, as a usage error and as the end of a command. It returns the usage error's
+// exit code.
 func Report(stderr io.Writer, terminal bool, err error) int {
 	a := &app{console: console{stderr: stderr, narrow: terminal}}
 	a.say("%v", err)
@@ -89,7 +89,7 @@ func Export(w io.Writer, format, tag string, titles ...string) error {
 	})
 }
 
-// NewDoctor examines a machine whose files are under root and whose own clock says now.
+// NewDoctor returns a doctor of a machine with files under root and its clock at now.
 func NewDoctor(root string, uid int, now time.Time) *doctor.Doctor {
 	a := &app{}
 	d := newDoctor(a, root, uid)

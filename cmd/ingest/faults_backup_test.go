@@ -41,7 +41,7 @@ func TestFaultBackupKilled(t *testing.T) {
 			made++
 		}
 	}
-	for i := range made + 1 { // the next into each file, and some are there
+	for i := range made + 1 { // again into each; all but the last exist
 		code, _, errs := p.do(nil, "backup", p.copyOf(i))
 		p.want(code == exitOK || i < made && strings.Contains(errs, "file already exists"), "backup %d: exit %d: %s", i, code, errs)
 	}
@@ -60,13 +60,13 @@ func TestFaultBackupOntoAFullDisk(t *testing.T) {
 		cmd, out, errs := p.command(nil, "backup", filepath.Join(dir, "copy.db"))
 		if !mounting(t, cmd, fmt.Sprintf("mount -t tmpfs -o size=%dk none %s", room, quoted(dir))) {
 			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", fileSizeEnv, room<<10))
-		} else { // the existing files are gone with the process
+		} else { // the mounted files are gone with the process
 			cmd.Args[2] = strings.Replace(cmd.Args[2], ` && exec "$0" "$@"`, ` && { "$0" "$@"; code=$?; ls -A `+quoted(dir)+` >`+quoted(left)+`; exit $code; }`, 1)
 		}
 		_ = cmd.Run()
 		code := cmd.ProcessState.ExitCode()
 		full := strings.Contains(errs.String(), "copy.db") && strings.Contains(errs.String(), "no room on the disk of")
-		if !mayMount() { // a file that may not grow is another error
+		if !mayMount() { // the file size limit gives another error
 			full = full || strings.Contains(errs.String(), "check the space left")
 		}
 		p.want(code == exitError && full, "%d KiB of room: exit %d: %s%s", room, code, out, errs)

@@ -16,10 +16,10 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// The promises about time. A busy machine is not a slow program: the best of three counts, with some slack; the figures
-// are printed.
+// The promises about time. The machine may be busy, so the best of three tries counts, with some slack. The tests print
+// the figures.
 
-// TestFaultSpeedOfAnOutage: from the second call on no call waits for a ledger that does not answer.
+// TestFaultSpeedOfAnOutage: after the first call, no call waits for a ledger that does not answer.
 func TestFaultSpeedOfAnOutage(t *testing.T) {
 	for _, kind := range []struct {
 		name       string
@@ -54,7 +54,7 @@ func TestFaultSpeedOfAnOutage(t *testing.T) {
 				}
 			}
 			t.Logf("%-58s first call %v, the longest of all others %v (promised: 50 ms)", "outage, "+kind.name, first.Round(time.Millisecond), best.Round(100*time.Microsecond))
-			if best > 250*time.Millisecond && !quotatest.Raced { // one that waits takes the time-out, 500 ms
+			if best > 250*time.Millisecond && !quotatest.Raced { // a waiting call takes the 500 ms time-out
 				t.Errorf("a later call of an outage took %v", best)
 			}
 		})
@@ -105,7 +105,7 @@ func TestFaultSpeedOfPostingBack(t *testing.T) {
 	tmp.sites[0].stop()
 	r.redis, r.proxy, r.url = tmp.redis, tmp.proxy, tmp.url
 	s := &site{rig: r, dir: t.TempDir(), proxy: r.proxy, url: r.url}
-	if dir, err := os.MkdirTemp("/dev/shm", "faults-"); err == nil { //nolint:usetesting // where fsync costs nothing: this is only the beginning
+	if dir, err := os.MkdirTemp("/dev/shm", "faults-"); err == nil { //nolint:usetesting // fsync costs nothing there: this is only setup
 		t.Cleanup(func() { _ = os.RemoveAll(dir) })
 		s.dir = dir
 	}

@@ -94,7 +94,7 @@ func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	}
 	e := c.Refused(q.Method, m.verdict, a, m.says, reason, body.message)
 	e.Pool, e.Sure = pool, sure
-	// in capitals it is a rule of Google's servers in general, not of the method
+	// a reason in capitals is a rule of all Google's servers, not of the method
 	e.Vague = m.verdict == fetch.Rejected && a.Status == http.StatusForbidden &&
 		(reason == "forbidden" || reason == strings.ToUpper(reason))
 	if e.Verdict == fetch.Burst {
@@ -106,7 +106,7 @@ func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	return e
 }
 
-// Verdict returns the meaning for the quota of an answer to another program's request; nil if it was served. A 401
+// Verdict classifies the answer to another program's request, for the quota; nil if it was served. A 401
 // means that the method needs a user's consent, which no key can give; the key itself may be good.
 func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 	if a.Err == nil && a.Status == http.StatusNotModified {
@@ -120,8 +120,8 @@ func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 	return e
 }
 
-// readObject checks that a body is one object without an error. Any other body with a 200 is a portal's page, or a
-// part.
+// readObject checks that a body is one object without an error. Any other body with a 200 is a portal's page or
+// cut off.
 func readObject(body []byte) (said struct{ Error *struct{} }, err error) {
 	if err = json.Unmarshal(body, &said); err != nil || said.Error != nil || bytes.TrimSpace(body)[0] != '{' {
 		err = cmp.Or(err, wire.ErrNotAList)
@@ -132,7 +132,7 @@ func readObject(body []byte) (said struct{ Error *struct{} }, err error) {
 // errorBody is the error in an answer's body, without undocumented parts.
 type errorBody struct {
 	message  string        // may hold HTML
-	wait     time.Duration // that it, or the answer's header, asks for
+	wait     time.Duration // asked for by the body or the header
 	console  bool          // it links to Google's console, where keys are set
 	envelope bool          // the API's own error, not a proxy's page
 	reasons  []string      // ErrorInfo's first, as it is more exact
@@ -165,11 +165,11 @@ func parseErrorBody(a wire.Answer) errorBody {
 		Error saidError `json:"error"`
 	}
 	e := &said.Error
-	// its lists could take a hundred times its size in memory
+	// a long body's lists could decode to 100 times its size
 	if body := bytes.Trim(a.Body, "[] \t\r\n\ufeff"); len(a.Body) <= maxErrorBody {
 		_ = json.Unmarshal(body, &said) // some come in an array
 		if e.Message == "" && len(e.Errors)+len(e.Details) == 0 {
-			_ = json.Unmarshal(body, e) // of a proxy of Google's own, without the envelope
+			_ = json.Unmarshal(body, e) // Google's own proxy sends it without an envelope
 		}
 	}
 	b := errorBody{message: e.Message, wait: wire.RetryAfter(a.Header), envelope: e.Message != "" ||
@@ -247,13 +247,13 @@ func meaningOfStatus(chart bool, status int, b errorBody, reason string) meaning
 	return rejected
 }
 
-// transient are the statuses below 500 of calls that succeed when they are made again [seen].
+// transient are the statuses below 500 after which the same call succeeds later [seen].
 var transient = []int{
 	http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked, http.StatusTooEarly,
 	499, // the client closed the request, says a proxy of Google's own
 }
 
-// proxyRefusals are the statuses that proxies refuse with; YouTube says them in an envelope only.
+// proxyRefusals are the statuses that proxies refuse with; YouTube puts them in an envelope.
 var proxyRefusals = []int{
 	http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusUnavailableForLegalReasons,
 }
@@ -261,7 +261,7 @@ var proxyRefusals = []int{
 // consoleLink matches Google's console. A refusal that links there is about the key or its project.
 var consoleLink = regexp.MustCompile(`^https://console\.(?:developers|cloud)\.google\.com/`)
 
-// keySentences are Google's messages about a key that it refuses, where no reason does [seen].
+// keySentences match Google's messages that refuse a key, when no known reason does [seen].
 var keySentences = []struct {
 	says  *regexp.Regexp
 	means meaning
@@ -297,10 +297,10 @@ func (b errorBody) refusedKey(status int) (meaning, bool) {
 	return refusesKey, b.console
 }
 
-// classifyLimit distinguishes the quotas of a day and of a minute, which share reasons, by ErrorInfo's metadata as
-// seen in production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit "...PerDay..." or
-// "...PerMinute..."), and names the pool of a spent day. Without metadata the message decides, then a short wait that
-// the answer asks for, then the reason. sure says that the metadata showed a burst.
+// classifyLimit tells a day's quota from a minute's, which share reasons, and names a spent day's pool. ErrorInfo's
+// metadata decides, as seen in production: quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit
+// "...PerDay..." or "...PerMinute...". Without metadata the message decides, then a short wait that the answer asks
+// for, then the reason. sure says that the metadata showed a burst.
 func (b errorBody) classifyLimit(m meaning) (_ meaning, pool string, sure bool) {
 	if m.verdict != fetch.Spent && m.verdict != fetch.Burst {
 		return m, "", false
@@ -327,11 +327,11 @@ func (b errorBody) classifyLimit(m meaning) (_ meaning, pool string, sure bool) 
 	return m, b.pool(), false
 }
 
-// perMinute matches the message of a refusal for the calls of a minute.
+// perMinute matches a message that refuses too many calls a minute.
 var perMinute = regexp.MustCompile(`(?i)\bper (?:minute|100 seconds)`)
 
-// pool returns the pool that ErrorInfo names; "", every pool of the method, for an unknown metric. An error without a
-// metric is the old one of the shared pool.
+// pool returns the pool that ErrorInfo names, or "" for an unknown metric: every pool of the method. An error without a
+// metric has the shared pool's old form.
 func (b errorBody) pool() string {
 	metric := b.info["quota_metric"]
 	switch metric[strings.LastIndexByte(metric, '/')+1:] {

@@ -29,13 +29,13 @@ func isBase64URL(s []byte) bool {
 	})
 }
 
-// videoPaths are the first parts of URL paths that name a video, before its id.
+// videoPaths are the first segments of a video URL's path, before the id.
 var videoPaths = []string{"shorts", "live", "embed", "v", "e", "vi"}
 
 // ParseVideo reads a video as people name it: its id, or the URL of any of its pages. why names the mistake; "" if
 // there is none.
 func ParseVideo(s string) (id string, why string) {
-	s = strings.Trim(strings.TrimPrefix(strings.TrimSpace(s), "="), `"'“”‘’`) // ="ID" is text to spreadsheets
+	s = strings.Trim(strings.TrimPrefix(strings.TrimSpace(s), "="), `"'“”‘’`) // a spreadsheet's text: ="ID"
 	if v, ok := parseVideoID([]byte(s)); ok {
 		return string(v[:]), ""
 	}

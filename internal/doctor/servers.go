@@ -66,7 +66,7 @@ const (
 func checkRedis(ctx context.Context, d *Doctor) Finding {
 	f, err := redisFacts(ctx, d)
 	if f == nil {
-		return noFinding // the ledger is another, or config reports it
+		return noFinding // other kind of ledger, or config reports it
 	}
 	major, _, _ := strings.Cut(f.Version, ".")
 	version, unknown := strconv.Atoi(major)
@@ -82,7 +82,7 @@ func checkRedis(ctx context.Context, d *Doctor) Finding {
 func checkPostgres(ctx context.Context, d *Doctor) Finding {
 	f, err := postgresFacts(ctx, d)
 	if f == nil {
-		return noFinding // the ledger is another, or config reports it
+		return noFinding // other kind of ledger, or config reports it
 	}
 	about := "postgres " + f.Name
 	if f.Pooled {
@@ -157,7 +157,7 @@ func judgePersistence(_ *Doctor, f redisledger.Facts) Finding {
 		return warn("appendonly: the server does not say", "see that it is yes: redis-cli CONFIG GET appendonly")
 	case f.AppendOnly == "no":
 		return warn("no append-only file: a restart forgets the spends since the last snapshot",
-			"CONFIG SET appendonly yes, and in redis.conf: each host's journal fills the gap, but a host that is away cannot")
+			"CONFIG SET appendonly yes, and in redis.conf: only running hosts fill the gap, from their journals")
 	case f.AppendFsync == "no":
 		return warn("append-only file, appendfsync no: a power cut forgets half a minute",
 			"CONFIG SET appendfsync everysec, and in redis.conf")
@@ -187,9 +187,9 @@ func judgeDurability(_ *Doctor, f pgledger.Facts) Finding {
 		return warn("synchronous_commit is off: a power cut forgets the last half second",
 			"ALTER DATABASE NAME SET synchronous_commit = on")
 	case f.Standbys == "":
-		return okf("on disk before it is confirmed; a replica that is promoted may lack the newest")
+		return okf("confirmed commits are on disk; a promoted replica may lack the newest")
 	}
-	return okf("on disk here and at %s before it is confirmed", f.Standbys)
+	return okf("confirmed commits are on disk here and at %s", f.Standbys)
 }
 
 // InClear returns the host beyond this machine that may get the password of a ledger's or a store's URL in clear; "" if

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statNoLink describes the directory of a name, and fails if a link is in it.
+// statNoLink stats the directory dir, and fails if its path holds a link.
 func statNoLink(dir string) (fs.FileInfo, error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,

@@ -18,7 +18,7 @@ import (
 
 // The parts of the status page below its first screen.
 
-// spenders names the spenders of the longest window's count, in a line for all regions of a purpose's method.
+// spenders lists the spends of the longest window, one line per purpose, client, method and pool.
 func (st Status) spenders() g.Node {
 	if !st.known() {
 		spent := map[string]int64{}
@@ -28,7 +28,7 @@ func (st Status) spenders() g.Node {
 			}
 		}
 		return section("Who spent them",
-			h.P(h.Class("soft"), g.Text("By the store, the schedule's slots spent "+cmp.Or(term.Amounts(spent), "nothing")+
+			h.P(h.Class("soft"), g.Text("The store says that slots spent "+cmp.Or(term.Amounts(spent), "nothing")+
 				" in the last 24 hours. Only the ledger knows the spends of backfills and other tools.")))
 	}
 	type spender struct{ purpose, client, method, pool string }
@@ -138,7 +138,7 @@ func (st Status) strips() g.Node {
 					runs = append(runs, run{slot, oldest, slot.Ticks()})
 				}
 			}
-			inside := h.P(h.Class("soft"), g.Text("No slot has a reason to tell."))
+			inside := h.P(h.Class("soft"), g.Text("No slot has a reason."))
 			if len(runs) > 0 {
 				inside = table("Reasons", []string{"Due", "Outcome", "Why"}, g.Map(runs[:min(most, len(runs))], func(r run) g.Node {
 					when := st.when(r.newest.DueAt)

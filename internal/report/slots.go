@@ -148,8 +148,11 @@ func NextSlots(st standing.Standing, n int, key string, detailed bool) []ingest.
 
 // orLater says why a slot may come later than its time; "" if there is no such reason.
 func orLater(f budget.Forecast, due time.Time) string {
-	if !f.Unsure(due) {
+	switch {
+	case !f.Unsure(due):
 		return ""
+	case due.Sub(f.SureUntil) < time.Second: // as the times are printed
+		return "or later, if the provider refuses again"
 	}
 	return "or later: the provider may refuse from " + term.StampFrom(f.SureUntil) + " on"
 }

@@ -24,6 +24,8 @@ func TestASlotThatMayBeRefusedComesThenOrLater(t *testing.T) {
 	}{
 		{"all is well", func(*standing.Facts) {}, "", ""},
 		{"a plan that rests on a refusal", slower, "", from1220},
+		{"a slot at the very hour", func(f *standing.Facts) { slower(f); f.Forecast.SureUntil = noon.Add(30 * time.Minute) }, "",
+			"or later, if the provider refuses again"},
 		{"slots of the next day", func(f *standing.Facts) { slower(f); f.Forecast.Until = noon.Add(25 * time.Minute) }, "", ""},
 		{"a plan that fits", func(f *standing.Facts) { slower(f); f.Forecast.Fits = true }, "", ""},
 	} {

@@ -8,7 +8,7 @@ import (
 )
 
 var admission = []Case{
-	{ID: "A1", Name: "admission leaves 9..0", check: func(r *rig) {
+	{ID: "A1", Name: "takes leave 9..0", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(10*second, 10)}
 		for left := int64(9); left >= 0; left-- {
 			r.admits(1, left)
@@ -16,7 +16,7 @@ var admission = []Case{
 		r.refuses(1, 0)
 	}},
 	{ID: "A2", Name: "a burst at the edge of a window gets nothing more", check: func(r *rig) {
-		// Edges of windows of 10 s lie at every tenth second, if they lie anywhere.
+		// A fixed window of 10 s, if there is one, begins at every tenth second.
 		start := noon.Truncate(10 * second)
 		r.fresh(start.Add(9*second), per(10*second, 50))
 		for left := int64(49); left >= 0; left-- {

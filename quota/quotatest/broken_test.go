@@ -15,8 +15,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
-// The suite proves itself: every way for limiters in the field to be broken is caught by the case that is named here,
-// and by that case the model, which is not broken so, passes.
+// The suite proves itself: each ledger here is broken as limiters in the field are, and fails the case that is named
+// with it. The model, which is not broken, passes that case.
 func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 	for _, b := range []struct {
 		name   string
@@ -29,7 +29,7 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 		{"read, then write, without a lock", "A7 many writers on one ledger", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &unlocked{tally{Model: quotatest.Model{Now: c.Now}}}}
 		}},
-		{"a member that is only the time", "A5 a clock that stands still", func(c *quotatest.Clock) quotatest.Store {
+		{"a set of times, without counts", "A5 a clock that stands still", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &onlyTime{tally{Model: quotatest.Model{Now: c.Now}}}}
 		}},
 		{"a counter incremented again when a reply is lost", "G1 a lost reply", func(c *quotatest.Clock) quotatest.Store {
@@ -43,7 +43,7 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 		{"a retry-after from the oldest entry", "C1 retry-after is exact for every cost", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &oldestFirst{quotatest.Model{Now: c.Now}}}
 		}},
-		{"24 hours alone on the day of 25", "I1 the day of 25 hours", func(c *quotatest.Clock) quotatest.Store {
+		{"24 hours for the day of 25", "I1 the day of 25 hours", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &dayless{quotatest.Model{Now: c.Now}}}
 		}},
 		{"a day that opens by the clock alone", "K5 a clock that is ahead", func(c *quotatest.Clock) quotatest.Store {
@@ -55,19 +55,20 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 		{"a reset that keeps its newest time", "L4 after a clock a year ahead", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &ratchet{Model: quotatest.Model{Now: c.Now}}}
 		}},
-		{"a clock that is believed", "L4 a clock a year behind", func(c *quotatest.Clock) quotatest.Store {
+		{"any clock is believed", "L4 a clock a year behind", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &dateless{tally{Model: quotatest.Model{Now: c.Now}}}}
 		}},
-		{"a drain that makes all as new", "L4 a clock a year behind is not believed after days", func(c *quotatest.Clock) quotatest.Store {
-			return quotatest.Store{Ledger: &renewing{quotatest.Model{Now: c.Now}}}
-		}},
+		{"a drain that resets all", "L4 a clock a year behind is not believed after days",
+			func(c *quotatest.Clock) quotatest.Store {
+				return quotatest.Store{Ledger: &renewing{quotatest.Model{Now: c.Now}}}
+			}},
 		{"a sum that wraps around", "B4 a senseless ask", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &wrapping{tally{Model: quotatest.Model{Now: c.Now}}}}
 		}},
-		{"no look at what is asked", "L7 an ask that contradicts itself", func(c *quotatest.Clock) quotatest.Store {
+		{"an unchecked ask", "L7 an ask that contradicts itself", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &lenient{quotatest.Model{Now: c.Now}}}
 		}},
-		{"no look at a drain", "L7 a drain that contradicts itself", func(c *quotatest.Clock) quotatest.Store {
+		{"an unchecked drain", "L7 a drain that contradicts itself", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &lenient{quotatest.Model{Now: c.Now}}}
 		}},
 	} {
@@ -126,7 +127,7 @@ func said(t *testing.T, check func(testing.TB)) string {
 	return strings.Join(r.said, "; ")
 }
 
-// recorder is a test whose failure is an answer.
+// recorder is a testing.TB that keeps failures.
 type recorder struct {
 	testing.TB
 
@@ -153,10 +154,10 @@ func (r *recorder) Failed() bool {
 func (r *recorder) Log(...any)          {}
 func (r *recorder) Logf(string, ...any) {}
 
-// tally is a log of one entry per charge and nothing else, for ledgers that do it in another way:
-// right for sliding windows, one caller at a time.
+// tally logs one entry per charge, as a base for broken ledgers: right for sliding windows and one
+// caller at a time.
 type tally struct {
-	quotatest.Model // an ask that is not a take
+	quotatest.Model // all methods except Take
 
 	mu      sync.Mutex
 	entries []tallied
@@ -186,7 +187,7 @@ func (l *tally) sums(a quota.Ask, now time.Time) func(quota.Charge, quota.Bound)
 	}
 }
 
-// decide looks at one charge, by count's use of a window.
+// decide answers an ask; count returns a window's use.
 func (l *tally) decide(a quota.Ask, now time.Time, count func(c quota.Charge, b quota.Bound) int64) quota.Decision {
 	d := quota.Decision{Allowed: true, At: now, Who: a.Who}
 	for _, c := range a.Charges {
@@ -268,7 +269,7 @@ func (l *onlyTime) Take(_ context.Context, a quota.Ask) (quota.Decision, error) 
 }
 
 // trimming drops entries that have left the window, then decides by the sum that it keeps beside the entries. When it
-// refuses, the entries are gone, and the sum without them is not written.
+// refuses, the entries are gone, but the kept sum counts them.
 type trimming struct {
 	tally
 
@@ -327,10 +328,10 @@ func (l *resending) Take(ctx context.Context, a quota.Ask) (quota.Decision, erro
 	return d, err
 }
 
-// forgetful takes its present entries for all there is.
+// forgetful does not notice that entries were lost.
 type forgetful struct{ *quotatest.Model }
 
-// safe says that it does not know where it does not, and notices a loss.
+// safe returns ErrUnavailable after a lost reply and once evicted.
 type safe struct {
 	*quotatest.Model
 

@@ -112,7 +112,7 @@ func (s Store) can(c Capability) bool {
 // Case is one promise of a quota.Ledger. Run checks all of them on a Backend.
 type Case struct {
 	ID    string     // "A1"
-	Name  string     // "admission leaves 9..0"
+	Name  string     // "takes leave 9..0"
 	Needs Capability // "" for none
 	check func(*rig)
 }

@@ -43,8 +43,8 @@ func (c *Clock) Advance(d time.Duration) time.Time {
 	return c.now
 }
 
-// Watch calls w with the time at once, and in every move before it returns, for a ledger that has a clock of its own to
-// be set. w must not use this clock.
+// Watch calls w with the time now and during each move, for a ledger whose own clock must be set. w must not use this
+// clock.
 func (c *Clock) Watch(w func(now time.Time)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

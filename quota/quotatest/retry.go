@@ -9,7 +9,7 @@ import (
 
 var retryAfter = []Case{
 	{ID: "C1", Name: "retry-after is exact for every cost", check: func(r *rig) {
-		// 3, 1, 4, 1, 1 over five odd moments; each cost waits for a different one.
+		// 3, 1, 4, 1, 1 at five odd moments; the cost decides which one it awaits.
 		for cost := int64(1); cost <= 10; cost++ {
 			r.fresh(noon, per(10*second, 10))
 			for _, amount := range []int64{3, 1, 4, 1, 1} {
@@ -57,12 +57,12 @@ var retryAfter = []Case{
 	}},
 }
 
-// exactEverywhere walks through kinds of windows under each kind of change.
+// exactEverywhere tries all starts, graces, windows and costs, and a drain.
 func exactEverywhere(r *rig) {
 	for _, start := range []time.Time{noon,
 		time.Date(2026, 11, 1, 6, 59, 50, 0, time.UTC), // 10 s before the day of 25 hours
 		time.Date(2027, 3, 14, 7, 59, 50, 0, time.UTC), // 10 s before the day of 23 hours
-		time.Date(2026, 11, 2, 7, 0, 0, 0, time.UTC),   // 25 h later, to the second
+		time.Date(2026, 11, 2, 7, 0, 0, 0, time.UTC),   // 24 h into the day of 25
 	} {
 		for _, grace := range []time.Duration{0, 30 * second} {
 			for _, bounds := range [][]quota.Bound{
@@ -116,14 +116,14 @@ var peeking = []Case{
 			r.admits(0, 0)
 			r.pass(second / 2)
 		}
-		r.admits(3, 0) // at noon + 10 s all is as before the look
+		r.admits(3, 0) // at noon + 10 s: the looks left nothing
 		r.fresh(noon, per(10*second, 5))
 		r.admits(0, 5) // also where nothing was ever charged
 		if got, err := r.ledger.Spent(r.Context(), r.account, noon.Add(-time.Hour), 0); err != nil || len(got) != 0 {
 			r.Fatalf("a look was counted as spent: %v %v", got, err)
 		}
 	}},
-	{ID: "D2", Name: "the rest after a refusal is truly free for that purpose", check: func(r *rig) {
+	{ID: "D2", Name: "the rest that a refusal shows is admitted, and no more", check: func(r *rig) {
 		limit := per(time.Hour, 100)
 		for _, ceiling := range []int64{50, 70, 100} {
 			r.fresh(noon, limit)
@@ -138,7 +138,7 @@ var peeking = []Case{
 			r.refuses(1, 0)
 		}
 	}},
-	{ID: "D3", Name: "a lowered limit leaves 0, and raised again the difference", check: func(r *rig) {
+	{ID: "D3", Name: "a lowered limit leaves 0; raised again, the difference", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 100)}
 		r.admits(60, 40)
 		r.bounds = []quota.Bound{per(time.Hour, 50)}

@@ -23,8 +23,7 @@ type script struct {
 }
 
 // generationScripts are the scripts that only Renew and Resume load. They begin with the names of account and
-// generation, and so have their own hashes: a server that has them is the one on which the generation began, not
-// restarted since.
+// generation, so that their hashes are unique: a server that has them began the generation and has not restarted since.
 type generationScripts struct {
 	name       string
 	once, sync script
@@ -83,7 +82,7 @@ type once struct{ *redis.Cmd }
 // NoRetry implements redis.Cmder.
 func (once) NoRetry() bool { return true }
 
-// run calls a script. A server without it did nothing, gets it, and is asked again. If a generation's script is
+// run calls a script. A server without it did nothing: run loads it and asks again. If a generation's script is
 // missing, the server was restarted, or another was promoted, and the newest data may be lost.
 func (l *Ledger) run(ctx context.Context, s script, keys []string, args []any) (any, error) {
 	outer := ctx
@@ -130,7 +129,7 @@ func (l *Ledger) load(ctx context.Context, s script, key string) error {
 	}
 	sha, err := client.ScriptLoad(ctx, s.source).Result()
 	if err == nil && sha != s.sha {
-		return fmt.Errorf("the server names a script %q that it ought to name %q", sha, s.sha)
+		return fmt.Errorf("the server names a script %q, but its hash is %q", sha, s.sha)
 	}
 	return err
 }

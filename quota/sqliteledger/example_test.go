@@ -37,13 +37,13 @@ func Example() {
 		case err != nil:
 			log.Fatal(err)
 		case d.Allowed:
-			fmt.Println("call; then remain", d.Pools[0].Remaining)
+			fmt.Println("call; left:", d.Pools[0].Remaining)
 		default:
 			fmt.Println("wait:", d.Refusal)
 		}
 	}
 	// Output:
-	// call; then remain 1
-	// call; then remain 0
+	// call; left: 1
+	// call; left: 0
 	// wait: all 2 calls that manual takes may use in 1h are used
 }

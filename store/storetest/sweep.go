@@ -59,8 +59,8 @@ func testVideosSeenLatelyAndFetchedLongAgoAreRefreshed(t *testing.T, open Open) 
 	}
 }
 
-// Videos may be refreshed up to ingest.RefreshEarly before their time, oldest first; the videos of each day until
-// then are counted. A video that no chart will have shown lately when its time comes is not refreshed early either.
+// Videos may be refreshed up to ingest.RefreshEarly before their time, oldest first; CountToRefresh counts them by day.
+// A video last charted too long before its refresh time is not refreshed early either.
 func testVideosAreCountedByTheDayOnWhichTheyAreToBeRefreshed(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	for id, days := range map[string]time.Duration{"a": 0, "b": 1, "c": 1, "d": 4, "e": 5} {
@@ -109,7 +109,7 @@ func testABackfillSaysWhetherItsVideosAreRefreshed(t *testing.T, open Open) {
 		"found in a search", "kept known", "kept", "kept charted", "kept in a search"}) {
 		t.Errorf("after 26 days %q are to be refreshed", got)
 	}
-	now := clock.move(26*day - time.Hour) // all are found again, except refreshed ones
+	now := clock.move(26*day - time.Hour) // "let go" and "let go known" do not return
 	Chart(t, s, "US", now, Page(Titled("found charted", "F"), Titled("kept charted", "K"), Titled("let go charted", "L")))
 	key := ingest.SlotKey{Job: "search", DueAt: now}
 	AddDue(t, s, ingest.Slot{SlotKey: key, Kind: ingest.KindSearch, State: ingest.Due})
@@ -125,7 +125,7 @@ func testABackfillSaysWhetherItsVideosAreRefreshed(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	if _, deleted, err := s.Sweep(t.Context(), noon.Add(29*day+time.Hour)); err != nil || deleted != 2 {
-		t.Errorf("%d of the let go are deleted on day 29, want 2: %v", deleted, err)
+		t.Errorf("%d let-go videos are deleted on day 29, want 2: %v", deleted, err)
 	}
 	got := Stale(t, s, noon.Add(54*day), 99)
 	slices.Sort(got)
@@ -141,13 +141,13 @@ func testABackfillSaysWhetherItsVideosAreRefreshed(t *testing.T, open Open) {
 	SaveFound(t, s, slot, ids, ids...)
 	got = Stale(t, s, noon.Add(54*day), 99)
 	if slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(got, id) }) {
-		t.Errorf("after another backfill let them go %q are to be refreshed", got)
+		t.Errorf("%q are to be refreshed after a backfill let them go", got)
 	}
 	plan = ingest.Backfill{Kind: ingest.BackfillSearch, Spec: ingest.BackfillSpec{Upkeep: ingest.KeepFresh}, Created: noon}
 	slot = Claim(t, s, PiecesOf(AddBackfill(t, s, plan, Of(ingest.Slice(noon.Add(-time.Hour), noon))), "a", clock.now()))
-	Enqueue(t, s, slot, "kept") // which need not be fetched again
+	Enqueue(t, s, slot, "kept") // it need not be fetched again
 	if got := Stale(t, s, noon.Add(54*day), 99); !slices.Contains(got, "kept") {
-		t.Errorf("after a search found the videos that it keeps fresh %q are to be refreshed", got)
+		t.Errorf("\"kept\" is missing from %q after a keep-fresh search found it", got)
 	}
 }
 
@@ -192,7 +192,7 @@ func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, o
 	}
 	if got := Ranks(t, s, "US"); got != "1 a, 2 gone, 3 c" ||
 		len(Search(t, s, store.SearchQuery{Text: "verschwunden"})) != 1 {
-		t.Errorf("after one look-up that left it out the chart is %q", got)
+		t.Errorf("after one look-up without \"gone\" the chart is %q", got)
 	}
 	if got := Stale(t, s, now, 9); !slices.Equal(got, []string{"c"}) ||
 		!slices.Equal(doubted(t, s, now), []string{"gone"}) {
@@ -208,7 +208,7 @@ func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, o
 	}
 	slot, absences = saveVideos(t, s, slot, now.Add(3*time.Hour), ingest.Asked{IDs: []string{"a", "gone"}}, "a")
 	if absences.Deleted != 0 {
-		t.Errorf("the first question asked again, without witnesses, deletes %d", absences.Deleted)
+		t.Errorf("asking again without witnesses deletes %d", absences.Deleted)
 	}
 	slot, absences = saveVideos(t, s, slot, now.Add(4*time.Hour),
 		ingest.Asked{IDs: []string{"gone"}, Witnesses: []string{"a", "c"}}, "a", "c")
@@ -224,10 +224,10 @@ func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, o
 		}
 	}
 	if c, err := s.Chart(t.Context(), "US", now, false); err != nil || c.Items[1].Video.Title != "" {
-		t.Errorf("of the deleted videos the chart shows %q, %v", c.Items[1].Video.Title, err)
+		t.Errorf("the chart shows a deleted title: %q, %v", c.Items[1].Video.Title, err)
 	}
 	if h, err := s.History(t.Context(), store.HistoryQuery{VideoID: "gone"}); err != nil || h.Video.Description != "" {
-		t.Errorf("of the deleted video the description is kept: %q, %v", h.Video.Description, err)
+		t.Errorf("the deleted video's description is kept: %q, %v", h.Video.Description, err)
 	}
 	Chart(t, s, "US", now.Add(5*time.Hour), Page(Titled("gone", "Wieder da")))
 	if got := Search(t, s, store.SearchQuery{Text: "wieder"}); len(got) != 1 || len(doubted(t, s, now.Add(day))) != 0 {
@@ -235,7 +235,7 @@ func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, o
 	}
 	saveVideos(t, s, slot, now.Add(6*time.Hour), ingest.Asked{IDs: []string{"gone", "a"}}, "a")
 	if got := Ranks(t, s, "US"); got != "1 gone" {
-		t.Errorf("after it came back and was left out once the chart is %q", got)
+		t.Errorf("after its return and one omission the chart is %q", got)
 	}
 }
 
@@ -262,7 +262,7 @@ func testAnAnswerThatLacksMuchProvesNothing(t *testing.T, open Open) {
 		t.Errorf("after five suspect answers the chart is %q", got)
 	}
 	if got := doubted(t, s, now.Add(day)); len(got) != 10 {
-		t.Errorf("%d are in doubt, want the last answer's count: %q", len(got), got)
+		t.Errorf("%d are in doubt, want the last answer's 10: %q", len(got), got)
 	}
 	witnesses, err := s.Witnesses(t.Context(), 99)
 	if err != nil || len(witnesses) != 10 ||
@@ -285,16 +285,16 @@ func testAnAnswerThatLacksMuchProvesNothing(t *testing.T, open Open) {
 		t.Errorf("swept %d, %d, %v", p, v, err)
 	}
 	if p, _, err := s.Sweep(t.Context(), noon.Add(ingest.KeepFor+time.Second)); err != nil || p != 20 {
-		t.Errorf("at their age %d placements are deleted, %v", p, err)
+		t.Errorf("%d placements deleted after KeepFor, %v", p, err)
 	}
 }
 
 func testOldSlotsAreDeletedExceptThoseStillNeeded(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	var slots []ingest.Slot
-	for i := range 2500 { // more than one transaction deletes
+	for i := range 2500 { // too many for one transaction
 		slot := Due("US", noon.Add(time.Duration(i)*time.Second))
-		slot.State, slot.Reason = ingest.Missed, fmt.Sprint("nothing ran, ", i%2) // else they would be one
+		slot.State, slot.Reason = ingest.Missed, fmt.Sprint("nothing ran, ", i%2) // equal reasons merge
 		slots = append(slots, slot)
 	}
 	AddDue(t, s, slots...)
@@ -308,7 +308,7 @@ func testOldSlotsAreDeletedExceptThoseStillNeeded(t *testing.T, open Open) {
 	AddDue(t, s, Due("IN", noon))
 	only.Series = map[ingest.Series]bool{{Job: "chart", Key: "IN"}: true}
 	Finish(t, s, Claim(t, s, only), ingest.Failed, "broken")
-	AddDue(t, s, Due("IN", noon.Add(20*day))) // the videos behind it may go
+	AddDue(t, s, Due("IN", noon.Add(20*day))) // the failed slot may go
 
 	for range 2 {
 		if _, _, err := s.Sweep(t.Context(), clock.now().Add(ingest.KeepFor+time.Hour)); err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A kind is one way to make a native reader read a sentence twice. Find has the pattern; Fine takes out of a sentence
-// the uses that are plain English.
+// A kind is one way to make a native reader read a sentence twice. Find has the pattern; Fine matches uses that are
+// plain English.
 type kind struct {
 	Name string
 	Cure string
@@ -31,7 +31,7 @@ var kinds = []kind{
 	},
 	{
 		Name: "of which",
-		Cure: "two sentences, or where, when, and whose",
+		Cure: "two sentences, or use where, when, whose",
 		Find: words(`\b(of|in|to|for|by|from|with|without|than|against) (which|whom)\b`),
 		Fine: words(`\b(in which order|of which kind|by whom|at which weight|for which (job|page|call|region)s?)\b`),
 	},
