@@ -297,7 +297,7 @@ func (b errorBody) refusedKey(status int) (meaning, bool) {
 	return refusesKey, b.console
 }
 
-// classifyLimit tells a day's quota from a minute's, which share reasons, and names a spent day's pool. ErrorInfo's
+// classifyLimit tells a quota per day from one per minute, which share reasons, and names the spent pool. ErrorInfo's
 // metadata decides, as seen in production: quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit
 // "...PerDay..." or "...PerMinute...". Without metadata the message decides, then a short wait that the answer asks
 // for, then the reason. sure says that the metadata showed a burst.
