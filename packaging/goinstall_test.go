@@ -71,7 +71,7 @@ func TestLongGoInstallWorksFromTheZipAlone(t *testing.T) {
 	run(unpacked, "go", "list", "-mod=vendor", "-deps", "./cmd/ingest") // it fails if an embedded file is missing
 }
 
-// moduleFiles returns the files in the module's zip: git's regular files, except those of nested modules.
+// moduleFiles returns the files in the module's zip: git's regular files, without nested modules.
 func moduleFiles(t *testing.T) (files []string) {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "--recurse-submodules")

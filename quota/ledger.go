@@ -105,7 +105,7 @@ type Who struct {
 	Client  string // which tool; "" if the program spends for itself
 }
 
-// Charge is one pool's part of an Ask. A call that costs units and a search has two: both are charged, or neither is.
+// Charge is one pool's part of an Ask. A call that costs units and a search has two, charged together or not at all.
 type Charge struct {
 	Pool   string
 	Amount int64 // 0 is a peek

@@ -29,7 +29,7 @@ type SlotSummary struct {
 	Ahead   []ingest.Slot // newest first: due more than ingest.ClockAhead from now, added while a clock was ahead
 	Spent   []ingest.Slot // see SpentSlots
 	Ended   []ingest.Slot // newest first: due since the time asked about
-	Lacking []ingest.Slot // pieces that lack what the upstream has, of backfills planned since that time
+	Lacking []ingest.Slot // incomplete pieces of backfills planned since that time
 }
 
 // Inspect calls read with the store in dir, without opening it normally, which would create files beside it. read may
