@@ -34,7 +34,7 @@ type ticks struct {
 }
 
 const (
-	fleetLease = 8 * time.Second // a page takes a hundredth of them
+	fleetLease = 8 * time.Second // a page takes a sixtieth of them
 	fleetPages = 2               // of fleetVideos each
 	fleetVideo = 3
 )
@@ -135,8 +135,8 @@ func (p *paper) Chart(region ingest.Region, category, token string) fetch.Call[i
 		if _, err := fmt.Fprintf(p.log, "%s %s %s %s\n", id, category, region, number); err != nil {
 			return ingest.Page{}, err
 		}
-		select {
-		case <-time.After(40 * time.Millisecond):
+		select { // a call lasts for as long as a busy machine needs to stop a process in the middle of it
+		case <-time.After(120 * time.Millisecond):
 		case <-ctx.Done():
 			return ingest.Page{}, ctx.Err()
 		}
