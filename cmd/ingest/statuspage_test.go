@@ -63,7 +63,7 @@ func StatusPage(ctx context.Context) (page string, statements int64, err error) 
 
 // countReads counts the statements that a store's readers run from now on.
 func countReads(s *store.Store) (*atomic.Int64, error) {
-	c, err := sqlite.NewConnector(sqlitefile.DSN(s.Path(), "mode=ro", "_query_only=1", "_dqs=0", "_error_rc=1"))
+	c, err := sqlite.NewConnector(sqlitefile.DSN(s.Path(), "mode=ro", "_busy_timeout=10000", "_query_only=1", "_dqs=0", "_error_rc=1"))
 	if err != nil {
 		return nil, err
 	}
