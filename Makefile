@@ -63,7 +63,7 @@ demo: build ## See it work in under a minute: no key, no server, nothing to inst
 COMPILED = go list -export -test $(UNDEBUGGED) ./... >/dev/null
 
 # Each test of the command changes what a process has once, its variables: they run one after the other, and mostly wait.
-# So they are three processes, beside all else.
+# So they are three processes, beside all else. With GOGC=400 garbage is collected less often: no test needs much memory.
 SCRIPTS = ^TestScripts$$
 OTHERS  = $(SCRIPTS)|^$(LONG)
 SLOW    = ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger
