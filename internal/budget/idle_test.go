@@ -60,23 +60,27 @@ func every(n int) func(int) bool { return func(hour int) bool { return hour%n ==
 
 // A laptop sleeps by its own zone's hours: the provider's change to summer time does not move them.
 func TestIdleHoursAreTheMachinesOwn(t *testing.T) {
-	onMachineIn(t, time.UTC)
-	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...), refresh())
-	w := budget.OthersWatch{Notes: &notes{}, Schedule: s, Log: slog.New(slog.DiscardHandler)}
-	from := time.Date(2026, 3, 4, 7, 10, 0, 0, time.UTC) // summer time begins at the provider on 8 March
-	for at := from; at.Before(from.AddDate(0, 0, 5)); at = at.Add(time.Hour) {
-		if at.Hour() < 7 || at.Hour() > 21 {
-			continue
-		}
-		if err := w.Observe(t.Context(), spender(nil), reported(s, at, 0, 0)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	now := from.AddDate(0, 0, 5)
-	expected := w.Expect(t.Context(), reported(s, now, 0, 0))
-	jobs := s.With(expected).Pace(expected.Report, nil, now).Jobs
-	sleeps, wakes := now.Truncate(24*time.Hour).Add(22*time.Hour), now.Truncate(24*time.Hour).Add(31*time.Hour)
-	if len(jobs) != 1 || !jobs[0].Sleeps.Equal(sleeps) || !jobs[0].Wakes.Equal(wakes) {
-		t.Errorf("%+v, want no run from 22:00 to 07:00", jobs)
+	for _, zone := range []*time.Location{time.UTC, time.FixedZone("UTC+9", 9*60*60)} {
+		t.Run(zone.String(), func(t *testing.T) {
+			onMachineIn(t, zone)
+			s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...), refresh())
+			w := budget.OthersWatch{Notes: &notes{}, Schedule: s, Log: slog.New(slog.DiscardHandler)}
+			from := time.Date(2026, 3, 4, 7, 10, 0, 0, zone) // summer time begins at the provider on 8 March
+			for at := from; at.Before(from.AddDate(0, 0, 5)); at = at.Add(time.Hour) {
+				if at.Hour() < 7 || at.Hour() > 21 {
+					continue
+				}
+				if err := w.Observe(t.Context(), spender(nil), reported(s, at, 0, 0)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			now := from.AddDate(0, 0, 5)
+			expected := w.Expect(t.Context(), reported(s, now, 0, 0))
+			jobs := s.With(expected).Pace(expected.Report, nil, now).Jobs
+			sleeps, wakes := time.Date(2026, 3, 9, 22, 0, 0, 0, zone), time.Date(2026, 3, 10, 7, 0, 0, 0, zone)
+			if len(jobs) != 1 || !jobs[0].Sleeps.Equal(sleeps) || !jobs[0].Wakes.Equal(wakes) {
+				t.Errorf("%+v, want no run from %s to %s", jobs, sleeps, wakes)
+			}
+		})
 	}
 }
