@@ -51,7 +51,7 @@ type AuditDay struct {
 	Used map[string]int64 `json:"used"`
 }
 
-// AuditUse is the use of one job: the form asks what the quota is used for.
+// AuditUse is the use of one job: the form asks for the uses of the quota.
 type AuditUse struct {
 	Job     string           `json:"job"`
 	Kind    ingest.Kind      `json:"kind"`
