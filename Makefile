@@ -14,7 +14,7 @@ LONG = Test(Long[A-Z]|Fault[A-Z]|Soak|CrashLoop|BackfillThroughAWeek)
 # the store and the ledgers on disk and on servers only what is done AT_ONCE is raced; make race runs all of it.
 RACED = ./quota/sharedledger ./quota ./quota/httplimit ./quota/memledger ./quota/internal/... ./quota/quotatest/memremote ./fetch ./fetch/wire ./regions ./internal/faulty ./internal/gateway ./internal/service ./internal/web
 UNRACED = Test((Differential|NoWalk|NoRandom|AMoveBetween|DrainsMove|PostsAnd|Between|LatestAnd|AnyLine|ADailyTime).*|Storms|Hosts|AFloodOfAddressesIsBoundedAndHurtsNoOtherClient)
-RACED_AT_ONCE = ./store ./quota/redisledger ./quota/pgledger ./quota/sqliteledger
+RACED_AT_ONCE = ./store ./store/storetest ./quota/redisledger ./quota/pgledger ./quota/sqliteledger
 RACE = -race -gcflags=modernc.org/sqlite/lib=-race=false
 AT_ONCE = Test(Conformance|Journal|Store|.*(Many|AtOnce|While|Panic|Queue|Waiting|Restarted|InDoubt|Broke).*)$$/(A7|at_once|HoweverMany|Whole)
 
@@ -66,7 +66,7 @@ COMPILED = go list -export -test $(UNDEBUGGED) ./... >/dev/null
 # So they are three processes, beside all else. With GOGC=400 garbage is collected less often: no test needs much memory.
 SCRIPTS = ^TestScripts$$
 OTHERS  = $(SCRIPTS)|^$(LONG)
-SLOW    = ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger
+SLOW    = ./store ./store/storetest ./quota/redisledger ./quota/sharedledger ./quota/pgledger
 test: ## Test every package and the program where nothing is broken; go caches the results; installs redis-server, postgresql and pgbouncer
 	@$(FOR_TESTS) && export GOGC=400 && $(COMPILED) && \
 	$(TESTSUM) -parallel 8 -run '$(SCRIPTS)' $(TESTFLAGS) ./cmd/ingest \

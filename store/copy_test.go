@@ -1,31 +1,12 @@
 package store_test
 
 import (
-	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/trendvidstream/ingest/store"
-	"github.com/trendvidstream/ingest/store/storetest"
 )
-
-// files are stores in SQLite, by their directory.
-var files = storetest.Place{
-	New: func(t testing.TB) string { t.Helper(); return t.TempDir() },
-	Open: func(ctx context.Context, name string, o store.Options) (*store.Store, error) {
-		return store.Open(ctx, name, o)
-	},
-	Exec: func(t testing.TB, name, statement string) {
-		t.Helper()
-		if _, err := raw(t, filepath.Join(name, store.FileName)).ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	},
-}
-
-func TestCopy(t *testing.T) { storetest.RunCopy(t, files, files) }
 
 // A table or a column that is added to the schema must be copied too.
 func TestEveryColumnIsCopied(t *testing.T) {
@@ -54,25 +35,5 @@ func TestEveryColumnIsCopied(t *testing.T) {
 	slices.Sort(have)
 	if !slices.Equal(have, want) || len(have) == 0 {
 		t.Errorf("copied are\n%s\nand the tables have\n%s", strings.Join(have, " "), strings.Join(want, " "))
-	}
-}
-
-// A target that keeps something else than it is given gets nothing.
-func TestACopyThatDiffersIsNotCommitted(t *testing.T) {
-	a, _ := files.Filled(t)
-	for table, change := range map[string]string{
-		"slots":        `UPDATE slots SET reason = 'another' WHERE id = new.id`,
-		"placements":   `DELETE FROM placements WHERE slot = new.slot AND rank = 2`,
-		"video_latest": `UPDATE video_latest SET views = 0 WHERE id = new.id AND views IS NULL`,
-	} {
-		dir := t.TempDir()
-		b := open(t, dir, &handClock{t: noon})
-		files.Exec(t, dir, "CREATE TRIGGER spoil AFTER INSERT ON "+table+" BEGIN "+change+"; END")
-		if _, err := a.CopyInto(t.Context(), b, store.CopyOptions{}); err == nil || !strings.Contains(err.Error(), "table "+table) {
-			t.Errorf("after %s: %v", change, err)
-		}
-		if slots, err := b.ListSlots(t.Context(), store.SlotFilter{}); err != nil || len(slots) > 0 {
-			t.Errorf("what differs was kept: %v, %v", slots, err)
-		}
 	}
 }

@@ -86,7 +86,20 @@ const (
 	day      = 24 * time.Hour
 )
 
-func open(t testing.TB, dir string, clock *handClock) *store.Store { return openAt(t, dir, clock.now) }
+// open opens the store of a directory; it closes with its test.
+func open(t testing.TB, dir string, clock *handClock) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream, Now: clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
 
 func newStore(t testing.TB) (*store.Store, *handClock) {
 	t.Helper()

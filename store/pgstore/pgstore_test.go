@@ -29,13 +29,6 @@ var server = sync.OnceValues(func() (*faulty.Database, error) { return faulty.St
 var schemas atomic.Int64
 
 func TestMain(m *testing.M) {
-	if os.Getenv(copyFrom) != "" {
-		if err := copyUntilKilled(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
 	code := m.Run()
 	if d, err := server(); err == nil {
 		d.Stop()
@@ -71,26 +64,6 @@ func open(t testing.TB, url string, o store.Options) *store.Store {
 		}
 	})
 	return s
-}
-
-func TestStore(t *testing.T) { storetest.Run(t, inPlaces(), 5) }
-
-func TestLongStore(t *testing.T) { storetest.Run(t, inPlaces(), 1) }
-
-func TestLongSearchQuality(t *testing.T) {
-	storetest.SearchQuality(t, inPlaces(), storetest.Sample{Days: 30, Each: 1}) // a page takes longer here
-}
-
-// inPlaces opens stores for the suite, each directory's in a place of its own.
-func inPlaces() storetest.Open {
-	urls := map[string]string{} // by directory
-	return func(t testing.TB, dir string, now func() time.Time) *store.Store {
-		t.Helper()
-		if urls[dir] == "" {
-			urls[dir] = place(t)
-		}
-		return open(t, urls[dir], store.Options{Upstream: upstream, Now: now})
-	}
 }
 
 // run runs a statement as any client might.

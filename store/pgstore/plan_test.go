@@ -20,12 +20,9 @@ import (
 	"github.com/trendvidstream/ingest/store/storetest"
 )
 
-// Environment variables that say how many pieces, and videos, a large store has: docs/scale.md has figures for more than
-// a test needs.
-const (
-	piecesEnv = "INGEST_TEST_PIECES"
-	videosEnv = "INGEST_TEST_VIDEOS"
-)
+// piecesEnv is the environment variable that says how many pieces a large store has: docs/scale.md has figures for more
+// than a test needs.
+const piecesEnv = "INGEST_TEST_PIECES"
 
 func sizeOf(env string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(env)); err == nil {

@@ -1,8 +1,12 @@
+// Package storetest provides what the tests of stores share. Its own tests are the suite that every store passes: slots
+// and their fences, pages, charts, history, retention, backfills, searches, copies.
 package storetest
 
 import (
-	"strconv"
-	"sync"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,25 +16,6 @@ import (
 
 // noon is when the tests begin.
 var noon = time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
-
-// handClock stands still until a test moves it.
-type handClock struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func (c *handClock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *handClock) move(d time.Duration) time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
-	return c.t
-}
 
 // Due returns a due slot of the job "chart".
 func Due(region string, at time.Time) ingest.Slot {
@@ -119,26 +104,108 @@ func Search(t testing.TB, s *store.Store, q store.SearchQuery) []string {
 	return ids
 }
 
-// Open opens the store of the upstream 127.0.0.1 that belongs to a directory, and makes it the first time. It closes
-// with the test.
-type Open func(t testing.TB, dir string, now func() time.Time) *store.Store
-
-func newStore(t testing.TB, open Open) (*store.Store, *handClock) {
-	t.Helper()
-	clock := &handClock{t: noon}
-	return open(t, t.TempDir(), clock.now), clock
-}
-
-func minutes(n int) time.Duration { return time.Duration(n) * time.Minute }
-
-func withViews(v ingest.Video, n int64) ingest.Video {
-	v.Views = Count(n)
-	return v
-}
-
-func shown(n *int64) string {
-	if n == nil {
-		return "-"
+// Beginners returns videos with many words of one prefix in their titles, channels and tags.
+func Beginners() []ingest.Video {
+	var videos []ingest.Video
+	for i := range 40 {
+		v := Titled(fmt.Sprintf("v%02d", i), fmt.Sprintf("the word%02d stands", i))
+		if i%2 == 0 {
+			v.Title = fmt.Sprintf("the other%02d stands", i)
+			v.Tags = []string{"x", fmt.Sprintf("tagged word%02d", i)}
+		}
+		if i%10 == 0 {
+			v.Tags, v.Channel, v.ChannelID = nil, fmt.Sprintf("Wordy%02d", i), fmt.Sprintf("UC%02d", i)
+		}
+		videos = append(videos, v)
 	}
-	return strconv.FormatInt(*n, 10)
+	return videos
+}
+
+// Unlucky says that so few successes would occur in less than one sample of a million if the true share were the
+// wanted one. A run compares some five hundred samples: one in a thousand would fail every third run for nothing.
+func Unlucky(met, asked int, want float64) bool {
+	if want >= 1 {
+		return met < asked
+	}
+	chance := 0.0
+	for k := range met + 1 {
+		chance += math.Exp(logFactorial(asked) - logFactorial(k) - logFactorial(asked-k) +
+			float64(k)*math.Log(want) + float64(asked-k)*math.Log(1-want))
+	}
+	return chance < 1e-6
+}
+
+func logFactorial(n int) float64 {
+	log, _ := math.Lgamma(float64(n + 1))
+	return log
+}
+
+// Ranks returns a region's newest placements, as "1 id".
+func Ranks(t *testing.T, s *store.Store, region ingest.Region) string {
+	t.Helper()
+	c, err := s.Chart(t.Context(), region, time.Time{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, p := range c.Items {
+		out = append(out, fmt.Sprint(p.Rank, " ", p.Video.ID))
+	}
+	return strings.Join(out, ", ")
+}
+
+// states returns the slots' states, newest first, as "US 12:00 due".
+func states(t *testing.T, s *store.Store, f store.SlotFilter) []string {
+	t.Helper()
+	slots, err := s.ListSlots(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []string{}
+	for _, slot := range slots {
+		out = append(out, fmt.Sprintf("%s %s %s", slot.Key, slot.DueAt.Format("15:04"), slot.State))
+	}
+	return out
+}
+
+// WantStates compares the slots' states, newest first.
+func WantStates(t *testing.T, s *store.Store, want ...string) {
+	t.Helper()
+	if got := states(t, s, store.SlotFilter{}); !slices.Equal(got, want) {
+		t.Errorf("slots are\n%q, want\n%q", got, want)
+	}
+}
+
+// Finish ends a slot.
+func Finish(t testing.TB, s *store.Store, slot ingest.Slot, state ingest.State, reason string) {
+	t.Helper()
+	slot.State, slot.Reason = state, reason
+	if err := s.Finish(t.Context(), slot); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const day = 24 * time.Hour
+
+// RefreshSlot returns a claimed slot of a refresh.
+func RefreshSlot(t *testing.T, s *store.Store, at time.Time) ingest.Slot {
+	t.Helper()
+	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: at}, Kind: ingest.KindRefresh, State: ingest.Due}
+	AddDue(t, s, slot)
+	c := By("test", at)
+	c.Series = map[ingest.Series]bool{{Job: "refresh"}: true}
+	return Claim(t, s, c)
+}
+
+// Stale returns up to n ids of videos to refresh.
+func Stale(t *testing.T, s *store.Store, now time.Time, n int) []string {
+	t.Helper()
+	ids, err := s.VideosToRefresh(t.Context(), now, 0, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if count, err := s.CountToRefresh(t.Context(), now, n); err != nil || count[0] != len(ids) {
+		t.Errorf("counted %v of %d videos to refresh: %v", count, len(ids), err)
+	}
+	return ids
 }

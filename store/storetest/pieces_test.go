@@ -12,38 +12,6 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// SaveFound saves the answer for the ids asked.
-func SaveFound(t testing.TB, s *store.Store, slot ingest.Slot, asked []string, back ...string) ingest.Slot {
-	t.Helper()
-	var videos []ingest.Video
-	for _, id := range back {
-		videos = append(videos, Titled(id, "about "+id))
-	}
-	slot, _, err := s.SaveFound(t.Context(), slot, ingest.Asked{IDs: asked}, Page(videos...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slot
-}
-
-// Enqueue queues ids that a search has found.
-func Enqueue(t testing.TB, s *store.Store, slot ingest.Slot, ids ...string) ingest.Slot {
-	t.Helper()
-	slot.Pages++
-	slot, err := s.Enqueue(t.Context(), slot, ids, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slot
-}
-
-// Hunt adds a backfill whose two pieces find their ids.
-func Hunt(t testing.TB, s *store.Store) ingest.Backfill {
-	t.Helper()
-	return AddBackfill(t, s, ingest.Backfill{Kind: ingest.BackfillSearch, Created: noon},
-		Of(ingest.Slice(noon.Add(-2*time.Hour), noon.Add(-time.Hour)), ingest.Slice(noon.Add(-time.Hour), noon)))
-}
-
 // Ids that a channel's slot leaves to look up wait for the slot without a key, which takes them over; its note of its
 // list is there for the channel's next slot.
 func testUploadsOfAllChannelsAreLookedUpTogether(t *testing.T, open Open) {
@@ -284,14 +252,4 @@ func testWhatFailedIsTriedAgainWhenAPersonSaysSo(t *testing.T, open Open) {
 		second.Key != "k00001" || second.Tries != 1 {
 		t.Errorf("again: %q of %s, then %s, try %d", got, first.Key, second.Key, second.Tries)
 	}
-}
-
-// QueuedIDs returns the ids that wait to be looked up.
-func QueuedIDs(t testing.TB, s *store.Store, slot ingest.Slot) []string {
-	t.Helper()
-	ids, err := s.Queued(t.Context(), slot.SlotKey, 100, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ids
 }

@@ -3,7 +3,6 @@ package storetest
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -246,25 +245,6 @@ const spare = 3
 func (f found) short(percent float64) bool {
 	return Unlucky(f.clearMet, f.clearAsked, percent/100) ||
 		Unlucky(f.met, f.asked, min(percent/100, f.likely/float64(max(f.asked, 1))-spare/100.0))
-}
-
-// Unlucky says that so few successes would occur in less than one sample of a million if the true share were the
-// wanted one. A run compares some five hundred samples: one in a thousand would fail every third run for nothing.
-func Unlucky(met, asked int, want float64) bool {
-	if want >= 1 {
-		return met < asked
-	}
-	chance := 0.0
-	for k := range met + 1 {
-		chance += math.Exp(logFactorial(asked) - logFactorial(k) - logFactorial(asked-k) +
-			float64(k)*math.Log(want) + float64(asked-k)*math.Log(1-want))
-	}
-	return chance < 1e-6
-}
-
-func logFactorial(n int) float64 {
-	log, _ := math.Lgamma(float64(n + 1))
-	return log
 }
 
 func testAFewMissesMayBeChance(t *testing.T, _ Open) {

@@ -1,14 +1,17 @@
-// Package storetest is the test suite of every store: slots and their fences, pages, charts, history, retention,
-// backfills, searches. A database that can hold a store runs it with Run.
 package storetest
 
 import (
 	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/store"
 )
 
-// Run runs the suite: each test on a store of its own. With every above 1 it runs a sample, one test of that many, the
+func TestStore(t *testing.T) { run(t, openFile, 1) }
+
+// run runs the suite: each test on a store of its own. With every above 1 it runs a sample, one test of that many, the
 // first among them.
-func Run(t *testing.T, open Open, every int) {
+func run(t *testing.T, open Open, every int) {
 	for i, test := range tests {
 		if i%every > 0 {
 			continue
@@ -17,16 +20,32 @@ func Run(t *testing.T, open Open, every int) {
 	}
 }
 
-// Sample says how many days of the recorded charts are searched, for how many videos of a region by each kind of
-// query.
-type Sample struct{ Days, Each int }
+// openFile opens the SQLite store of a directory.
+func openFile(t testing.TB, dir string, now func() time.Time) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, store.Options{Upstream: Upstream, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
 
-// SearchQuality judges search results in a sample of the recorded charts.
-func SearchQuality(t *testing.T, open Open, of Sample) {
+func TestSearchQuality(t *testing.T) { searchQuality(t, openFile, 30, 1) }
+
+func TestLongSearchQuality(t *testing.T) { searchQuality(t, openFile, 81, 6) }
+
+// searchQuality judges search results in so many days of the recorded charts, for so many videos of a region by each
+// kind of query.
+func searchQuality(t *testing.T, open Open, days, each int) {
 	Alone(t)
-	r := Record(t, open, "2026-02-28", of.Days)
-	t.Run("KnownItem", func(t *testing.T) { r.knownItem(t, of.Each) })
-	t.Run("OrderByViewsIsTrueOverAllThatMatches", func(t *testing.T) { r.orderByViews(t, 10*of.Each) })
+	r := Record(t, open, "2026-02-28", days)
+	t.Run("KnownItem", func(t *testing.T) { r.knownItem(t, each) })
+	t.Run("OrderByViewsIsTrueOverAllThatMatches", func(t *testing.T) { r.orderByViews(t, 10*each) })
 	t.Run("NaturalQueriesFindWhatIsWatched", r.naturalQueries)
 }
 

@@ -11,31 +11,6 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-const day = 24 * time.Hour
-
-// RefreshSlot returns a claimed slot of a refresh.
-func RefreshSlot(t *testing.T, s *store.Store, at time.Time) ingest.Slot {
-	t.Helper()
-	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: at}, Kind: ingest.KindRefresh, State: ingest.Due}
-	AddDue(t, s, slot)
-	c := By("test", at)
-	c.Series = map[ingest.Series]bool{{Job: "refresh"}: true}
-	return Claim(t, s, c)
-}
-
-// Stale returns up to n ids of videos to refresh.
-func Stale(t *testing.T, s *store.Store, now time.Time, n int) []string {
-	t.Helper()
-	ids, err := s.VideosToRefresh(t.Context(), now, 0, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if count, err := s.CountToRefresh(t.Context(), now, n); err != nil || count[0] != len(ids) {
-		t.Errorf("counted %v of %d videos to refresh: %v", count, len(ids), err)
-	}
-	return ids
-}
-
 func testVideosSeenLatelyAndFetchedLongAgoAreRefreshed(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	Chart(t, s, "US", noon, Page(Titled("b", "B"), Titled("a", "A")))

@@ -1,29 +1,13 @@
 package storetest
 
 import (
-	"fmt"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
-
-// Ranks returns a region's newest placements, as "1 id".
-func Ranks(t *testing.T, s *store.Store, region ingest.Region) string {
-	t.Helper()
-	c, err := s.Chart(t.Context(), region, time.Time{}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, p := range c.Items {
-		out = append(out, fmt.Sprint(p.Rank, " ", p.Video.ID))
-	}
-	return strings.Join(out, ", ")
-}
 
 func testRanksGoOnOverThePagesAndAVideoHasOne(t *testing.T, open Open) {
 	s, _ := newStore(t, open)

@@ -12,37 +12,6 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// states returns the slots' states, newest first, as "US 12:00 due".
-func states(t *testing.T, s *store.Store, f store.SlotFilter) []string {
-	t.Helper()
-	slots, err := s.ListSlots(t.Context(), f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := []string{}
-	for _, slot := range slots {
-		out = append(out, fmt.Sprintf("%s %s %s", slot.Key, slot.DueAt.Format("15:04"), slot.State))
-	}
-	return out
-}
-
-// WantStates compares the slots' states, newest first.
-func WantStates(t *testing.T, s *store.Store, want ...string) {
-	t.Helper()
-	if got := states(t, s, store.SlotFilter{}); !slices.Equal(got, want) {
-		t.Errorf("slots are\n%q, want\n%q", got, want)
-	}
-}
-
-// Finish ends a slot.
-func Finish(t testing.TB, s *store.Store, slot ingest.Slot, state ingest.State, reason string) {
-	t.Helper()
-	slot.State, slot.Reason = state, reason
-	if err := s.Finish(t.Context(), slot); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func testANewDueSlotSupersedesOlderOnes(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	at := func(m int) time.Time { return noon.Add(time.Duration(m) * time.Minute) }

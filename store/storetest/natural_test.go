@@ -7,12 +7,59 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 	"github.com/trendvidstream/ingest/store/text"
 )
+
+// Recorded is a store with some days of the recorded charts, and each region's charts.
+type Recorded struct {
+	Store    *store.Store
+	byRegion map[string][]ingest.Video // once each, as the store has it, by id
+	usedBy   map[[2]string]int         // how many videos of a channel have a word in their titles
+}
+
+// Record charts so many of the recorded days, up to the last. Without ../shared the test is skipped.
+func Record(t testing.TB, open Open, last string, days int) Recorded {
+	t.Helper()
+	until, err := time.Parse(time.DateOnly, last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	charts, charted := map[string]map[string][]ingest.Video{}, map[string]map[string]bool{}
+	for _, region := range RealRegions {
+		charts[region], charted[region] = RealCharts(t, region), map[string]bool{}
+	}
+	r := Recorded{open(t, t.TempDir(), (&handClock{t: until}).now), map[string][]ingest.Video{}, map[[2]string]int{}}
+	now, nameOf := map[string]ingest.Video{}, map[string]string{}
+	for at := until.AddDate(0, 0, 1-days); !at.After(until); at = at.AddDate(0, 0, 1) {
+		for _, region := range RealRegions {
+			videos := charts[region][at.Format(time.DateOnly)]
+			if len(videos) > 0 {
+				Chart(t, r.Store, region, at, Page(videos...))
+			}
+			for _, v := range videos {
+				now[v.ID], nameOf[v.ChannelID], charted[region][v.ID] = v, v.Channel, true
+			}
+		}
+	}
+	for _, region := range RealRegions {
+		for _, id := range slices.Sorted(maps.Keys(charted[region])) {
+			v := now[id]
+			v.Channel = nameOf[v.ChannelID] // which another video of it may have brought later
+			r.byRegion[region] = append(r.byRegion[region], v)
+		}
+	}
+	for _, v := range now {
+		for _, word := range slices.Compact(slices.Sorted(strings.FieldsSeq(text.Normalize(v.Title)))) {
+			r.usedBy[[2]string{v.ChannelID, word}]++
+		}
+	}
+	return r
+}
 
 // natural are queries without a particular video in mind: artists, games, clubs, kinds of video.
 var natural = map[string][]string{

@@ -2,8 +2,11 @@ package storetest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Upstream is the upstream of the stores of RunCopy.
+// Upstream is the upstream of the stores of runCopy.
 const Upstream = "127.0.0.1"
 
 // Place holds stores by name.
@@ -22,8 +25,28 @@ type Place struct {
 	Exec func(t testing.TB, name, statement string) // as any client might
 }
 
-// RunCopy runs the tests of copying from one place into another.
-func RunCopy(t *testing.T, from, to Place) {
+// files are stores in SQLite, by their directory.
+var files = Place{
+	New:  func(t testing.TB) string { t.Helper(); return t.TempDir() },
+	Open: store.Open,
+	Exec: func(t testing.TB, name, statement string) {
+		t.Helper()
+		db, err := sql.Open("sqlite",
+			(&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(name, store.FileName))}).String()+"?_busy_timeout=10000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	},
+}
+
+func TestCopy(t *testing.T) { runCopy(t, files, files) }
+
+// runCopy runs the tests of copying from one place into another.
+func runCopy(t *testing.T, from, to Place) {
 	for _, test := range []struct {
 		name string
 		run  func(t *testing.T, from, to Place)
@@ -47,8 +70,8 @@ func (p Place) open(t testing.TB, name string) *store.Store {
 	return s
 }
 
-// Filled returns a store with rows in every table, some of them hostile.
-func (p Place) Filled(t testing.TB) (*store.Store, string) {
+// filled returns a store with rows in every table, some of them hostile.
+func (p Place) filled(t testing.TB) (*store.Store, string) {
 	t.Helper()
 	name := p.New(t)
 	s := p.open(t, name)
@@ -137,7 +160,7 @@ func answers(t testing.TB, s *store.Store) string {
 }
 
 func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
-	a, _ := from.Filled(t)
+	a, _ := from.filled(t)
 	name := to.New(t)
 	b := to.open(t, name)
 	told := 0
@@ -178,7 +201,7 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 var errCut = errors.New("cut off")
 
 func testACopyThatIsCutOffAnywhereLeavesNothing(t *testing.T, from, to Place) {
-	a, _ := from.Filled(t)
+	a, _ := from.filled(t)
 	name := to.New(t)
 	cuts := 0
 	for done := false; !done; cuts++ {
@@ -215,7 +238,7 @@ func testACopyThatIsCutOffAnywhereLeavesNothing(t *testing.T, from, to Place) {
 }
 
 func testACopyIsOfOneMoment(t *testing.T, from, to Place) {
-	a, _ := from.Filled(t)
+	a, _ := from.filled(t)
 	name := to.New(t)
 	written := false
 	got, err := a.CopyInto(t.Context(), to.open(t, name), store.CopyOptions{Step: 5, Progress: func(string, int, int) {
@@ -233,7 +256,7 @@ func testACopyIsOfOneMoment(t *testing.T, from, to Place) {
 }
 
 func testWhatHoldsSomethingElseIsRefused(t *testing.T, from, to Place) {
-	a, _ := from.Filled(t)
+	a, _ := from.filled(t)
 	name := to.New(t)
 	AddDue(t, to.open(t, name), Due("CA", noon))
 	b := to.open(t, name)
@@ -250,5 +273,25 @@ func testWhatHoldsSomethingElseIsRefused(t *testing.T, from, to Place) {
 	defer func() { _ = o.Close() }()
 	if _, err := a.CopyInto(t.Context(), o, store.CopyOptions{}); !errors.As(err, &foreign) {
 		t.Errorf("copied into another upstream's store: %v", err)
+	}
+}
+
+// A target that keeps something else than it is given gets nothing.
+func TestACopyThatDiffersIsNotCommitted(t *testing.T) {
+	a, _ := files.filled(t)
+	for table, change := range map[string]string{
+		"slots":        `UPDATE slots SET reason = 'another' WHERE id = new.id`,
+		"placements":   `DELETE FROM placements WHERE slot = new.slot AND rank = 2`,
+		"video_latest": `UPDATE video_latest SET views = 0 WHERE id = new.id AND views IS NULL`,
+	} {
+		dir := t.TempDir()
+		b := files.open(t, dir)
+		files.Exec(t, dir, "CREATE TRIGGER spoil AFTER INSERT ON "+table+" BEGIN "+change+"; END")
+		if _, err := a.CopyInto(t.Context(), b, store.CopyOptions{}); err == nil || !strings.Contains(err.Error(), "table "+table) {
+			t.Errorf("after %s: %v", change, err)
+		}
+		if slots, err := b.ListSlots(t.Context(), store.SlotFilter{}); err != nil || len(slots) > 0 {
+			t.Errorf("what differs was kept: %v, %v", slots, err)
+		}
 	}
 }

@@ -35,23 +35,6 @@ func HostileQueries() []string {
 	}
 }
 
-// Beginners returns videos with many words of one prefix in their titles, channels and tags.
-func Beginners() []ingest.Video {
-	var videos []ingest.Video
-	for i := range 40 {
-		v := Titled(fmt.Sprintf("v%02d", i), fmt.Sprintf("the word%02d stands", i))
-		if i%2 == 0 {
-			v.Title = fmt.Sprintf("the other%02d stands", i)
-			v.Tags = []string{"x", fmt.Sprintf("tagged word%02d", i)}
-		}
-		if i%10 == 0 {
-			v.Tags, v.Channel, v.ChannelID = nil, fmt.Sprintf("Wordy%02d", i), fmt.Sprintf("UC%02d", i)
-		}
-		videos = append(videos, v)
-	}
-	return videos
-}
-
 // Every query is answered soon, even if thousands of words have a prefix and thousands of videos match: the bound is
 // far above the time of any of these on a busy machine. The answer names the words that it ignored.
 func testHostileQueriesAreAnsweredSoon(t *testing.T, open Open) {

@@ -1,26 +1,28 @@
 //go:build unix
 
-package pgstore_test
+package storetest
 
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/trendvidstream/ingest/store"
 	"github.com/trendvidstream/ingest/store/pgstore"
-	"github.com/trendvidstream/ingest/store/storetest"
 )
+
+// here are stores in PostgreSQL.
+var here = Place{New: place, Open: openAny, Exec: execute}
 
 // openAny opens the store of a URL, or of a directory.
 func openAny(ctx context.Context, name string, o store.Options) (*store.Store, error) {
@@ -30,45 +32,38 @@ func openAny(ctx context.Context, name string, o store.Options) (*store.Store, e
 	return store.Open(ctx, name, o)
 }
 
-var (
-	here = storetest.Place{New: place, Open: openAny, Exec: run}
-
-	files = storetest.Place{
-		New:  func(t testing.TB) string { t.Helper(); return t.TempDir() },
-		Open: openAny,
-		Exec: func(t testing.TB, name, statement string) {
-			t.Helper()
-			db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.Join(name, store.FileName)}).String()+"?_busy_timeout=10000")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = db.Close() }()
-			if _, err := db.ExecContext(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
-		},
+// execute runs a statement as any client might.
+func execute(t testing.TB, url, statement string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
 	}
-)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	if _, err := conn.Exec(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
 
-func TestLongCopy(t *testing.T) {
+func TestLongPostgresCopy(t *testing.T) {
 	place(t) // or skip
 	for _, way := range []struct {
 		name     string
-		from, to storetest.Place
+		from, to Place
 	}{{"from SQLite", files, here}, {"to SQLite", here, files}} {
-		t.Run(way.name, func(t *testing.T) { storetest.RunCopy(t, way.from, way.to) })
+		t.Run(way.name, func(t *testing.T) { runCopy(t, way.from, way.to) })
 	}
 }
 
 // There and back again a store is the same, byte by byte, where PostgreSQL can keep every text of it.
 func TestACopyComesBackAsItWas(t *testing.T) {
-	a, name := files.Filled(t)
+	a, name := files.filled(t)
 	files.Exec(t, name, `UPDATE video_facts SET title = 'x', tags = '[]' WHERE instr(title, char(0)) > 0 OR tags LIKE '%\u0000%' OR hex(title) LIKE '%FF%'`)
 	files.Exec(t, name, `UPDATE channels SET title = 'y' WHERE instr(title, char(0)) > 0 OR hex(title) LIKE '%FF%'`)
 	hashes := []string{}
-	for _, to := range []storetest.Place{here, files} {
+	for _, to := range []Place{here, files} {
 		target := to.New(t)
-		b, err := to.Open(t.Context(), target, store.Options{Upstream: upstream})
+		b, err := to.Open(t.Context(), target, store.Options{Upstream: Upstream})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +81,7 @@ func TestACopyComesBackAsItWas(t *testing.T) {
 }
 
 // Variables that make of this test another process, which copies until it is killed.
-const copyFrom, copyTo = "PGSTORE_TEST_COPY_FROM", "PGSTORE_TEST_COPY_TO"
+const copyFrom, copyTo = "STORE_TEST_COPY_FROM", "STORE_TEST_COPY_TO"
 
 // copyUntilKilled copies in small steps and says when each is done.
 func copyUntilKilled() error {
@@ -106,14 +101,14 @@ func copyUntilKilled() error {
 // Killed at any instruction, in either direction, a copy leaves an empty store or a whole one.
 func TestLongAKilledCopyLeavesNothing(t *testing.T) {
 	place(t) // or skip
-	for _, way := range []struct{ from, to storetest.Place }{{files, here}, {here, files}} {
+	for _, way := range []struct{ from, to Place }{{files, here}, {here, files}} {
 		seed := rand.Uint64()
 		r := rand.New(rand.NewPCG(seed, 0))
-		s, from := way.from.Filled(t)
+		s, from := way.from.filled(t)
 		at := time.Date(2026, 2, 14, 12, 30, 0, 0, time.UTC)
 		for i := range 20 {
-			storetest.Chart(t, s, "US", at.Add(time.Duration(i)*time.Minute), storetest.Page(
-				storetest.Titled(fmt.Sprint("a", i), "Wald"), storetest.Titled(fmt.Sprint("b", i), "Wiese"), storetest.Titled("c", "Feld")))
+			Chart(t, s, "US", at.Add(time.Duration(i)*time.Minute), Page(
+				Titled(fmt.Sprint("a", i), "Wald"), Titled(fmt.Sprint("b", i), "Wiese"), Titled("c", "Feld")))
 		}
 		to := way.to.New(t)
 		kills := 0
@@ -143,7 +138,7 @@ func TestLongAKilledCopyLeavesNothing(t *testing.T) {
 			}
 			kills++
 		}
-		b, err := openAny(t.Context(), to, store.Options{Upstream: upstream})
+		b, err := openAny(t.Context(), to, store.Options{Upstream: Upstream})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,12 +160,15 @@ func TestLongAKilledCopyLeavesNothing(t *testing.T) {
 func TestLongManyVideosAreCopied(t *testing.T) {
 	place(t) // or skip
 	from := files.New(t)
-	s, err := openAny(t.Context(), from, store.Options{Upstream: upstream})
+	s, err := openAny(t.Context(), from, store.Options{Upstream: Upstream})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	videos := sizeOf(videosEnv, 20_000)
+	videos := 20_000
+	if n, err := strconv.Atoi(os.Getenv("INGEST_TEST_VIDEOS")); err == nil { // docs/scale.md has figures for more
+		videos = n
+	}
 	numbers := fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) `, videos)
 	for _, statement := range []string{
 		`INSERT INTO series (id, job, key, newest) VALUES (1, 'chart', 'US', 1771070400)`,
@@ -184,9 +182,9 @@ func TestLongManyVideosAreCopied(t *testing.T) {
 	} {
 		files.Exec(t, from, statement)
 	}
-	for _, to := range []storetest.Place{here, files} {
+	for _, to := range []Place{here, files} {
 		name := to.New(t)
-		target, err := to.Open(t.Context(), name, store.Options{Upstream: upstream})
+		target, err := to.Open(t.Context(), name, store.Options{Upstream: Upstream})
 		if err != nil {
 			t.Fatal(err)
 		}
