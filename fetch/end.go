@@ -23,8 +23,8 @@ const (
 // the backfill does not wait.
 var fruitlessWaits = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour}
 
-// mostRefreshWait is how long a refresh waits at most after a failed call.
-const mostRefreshWait = time.Hour
+// mostWait is how long a slot of the schedule waits at most after a failed call.
+const mostWait = time.Hour
 
 // ending is how a pass ends its slot. There are five: done, stopped, failed, skipped and givenBack.
 type ending struct {
@@ -118,7 +118,10 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 	case e.Verdict == BadRegion && p.slot.Kind == ingest.KindChart:
 		return p.absent(ctx, failed(err.Error()))
 	case p.slot.Kind == ingest.KindRefresh: // its videos may be deleted before the next refresh
-		return p.refreshLater(err)
+		return p.tryAgain(err)
+	// its saved pages are paid for; p.again: they were paid for twice
+	case p.slot.Kind == ingest.KindChart && e.Verdict == Broken && p.saved > 0 && !p.restarted && p.again == "":
+		return p.tryAgain(err)
 	// the upstream may be at fault
 	case piece && (e.Verdict == Broken || e.Vague || e.Verdict == Rejected && s.narrow != nil):
 		return p.fruitless(err)
@@ -188,16 +191,16 @@ func (p *pass) interrupted(ctx context.Context, err error) ending {
 	case ingest.KindBackfill: // perhaps it waited for another piece's call
 		return p.fruitless(hung)
 	case ingest.KindRefresh:
-		return p.refreshLater(hung)
+		return p.tryAgain(hung)
 	default:
 		return failed(hung.Error())
 	}
 }
 
-// refreshLater returns the ending of a refresh whose call failed: it is tried again within mostRefreshWait.
-func (p *pass) refreshLater(err error) ending {
+// tryAgain returns the ending of a refresh or a chart whose call failed: it is tried again within mostWait.
+func (p *pass) tryAgain(err error) ending {
 	end := p.fruitless(err)
-	end.err, end.retryAt = nil, p.Now().Add(min(end.retryAt.Sub(p.Now()), mostRefreshWait))
+	end.err, end.retryAt = nil, p.Now().Add(min(end.retryAt.Sub(p.Now()), mostWait))
 	return end
 }
 

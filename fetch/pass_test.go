@@ -394,11 +394,45 @@ func TestAPassWithTooManyRetriesEnds(t *testing.T) {
 		t.Fatalf("%s %v", states(worked), err)
 	}
 	slot := worked[0]
-	if slot.State != ingest.Failed || slot.Pages != 3 || slot.Units != 15 || b.used(t) != 15 {
-		t.Errorf("%s with %d pages, %d units (%d in the ledger): want failed at page 4, after 11 retries", slot.State, slot.Pages, slot.Units, b.used(t))
+	if slot.State != ingest.Due || slot.Pages != 3 || slot.Units != 15 || b.used(t) != 15 {
+		t.Errorf("%s with %d pages, %d units (%d in the ledger): want due again at page 4, after 11 retries", slot.State, slot.Pages, slot.Units, b.used(t))
 	}
 	if !strings.Contains(slot.Reason, "retries in this pass") {
 		t.Errorf("reason %q", slot.Reason)
+	}
+}
+
+// Page 2 fails four times: the next run asks for it again, and page 1 is not lost. A run that then saves no page, or has
+// begun the chart again since its token was too old, is the last one.
+func TestAChartWhosePageFailsGoesOnInTheNextRun(t *testing.T) {
+	for _, tt := range []struct {
+		later time.Duration
+		fails int // calls of the second run
+		want  string
+		calls string
+	}{
+		{5 * time.Minute, 0, "US done 4; ", "US-2 US-3 US-4"},
+		{5 * time.Minute, 4, "US failed 1; ", "US-2 US-2 US-2 US-2"},
+		{11 * time.Minute, 0, "US done 4; ", "US US-2 US-3 US-4"},
+		{11 * time.Minute, 5, "US failed 1; ", "US US-2 US-2 US-2 US-2"},
+	} {
+		b := newBench(t, 1000, "US")
+		b.run.Notes = &notes{}
+		b.upstream.answer = func(_ context.Context, n int) error {
+			if n > 1 && n <= 5 || n > 5 && n <= 5+tt.fails && b.upstream.calls[n-1] != "US" {
+				return fails(fetch.Broken)
+			}
+			return nil
+		}
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
+		if err != nil || states(worked) != "US due 1; " || !worked[0].RetryAt.Equal(start.Add(time.Minute)) || worked[0].Reason == "" || b.run.Notes.(*notes).text != "" {
+			t.Fatalf("the first run: %s, again at %s: %s, %v", states(worked), worked[0].RetryAt, worked[0].Reason, err)
+		}
+		b.now, b.upstream.calls = start.Add(tt.later), b.upstream.calls[:5:5]
+		worked, err = b.run.Run(t.Context(), fetch.RunOptions{})
+		if calls := strings.Join(b.upstream.calls[5:], " "); err != nil || states(worked) != tt.want || calls != tt.calls {
+			t.Errorf("after %v: %s, calls %s, %v; want %s, %s", tt.later, states(worked), calls, err, tt.want, tt.calls)
+		}
 	}
 }
 

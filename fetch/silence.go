@@ -120,7 +120,8 @@ func (r *runner) noteSilence(ctx context.Context) error {
 
 // reportSlot notes whether a slot of the schedule got a usable answer.
 func (r *runner) reportSlot(ctx context.Context, e result) error {
-	answered := e.State == ingest.Done || e.State == ingest.Skipped || e.State == ingest.Failed
+	answered := e.State == ingest.Done || e.State == ingest.Skipped || e.State == ingest.Failed ||
+		e.State == ingest.Due && !e.RetryAt.IsZero()
 	switch {
 	case e.Err != nil || !answered && e.silent == 0 || !r.heedsSilence():
 		return e.Err
