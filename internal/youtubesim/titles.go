@@ -23,7 +23,7 @@ const channelsPerTongue = 80
 // tongues returns the languages of the generated catalogue, with their channels.
 func tongues(seed uint64) map[string]*tongue {
 	out := map[string]*tongue{}
-	for _, v := range vocabularies() {
+	for _, v := range vocabularies {
 		t := &tongue{
 			code:  v.code,
 			heads: strings.Fields(v.heads), tails: strings.Fields(v.tails), words: strings.Fields(v.words),
