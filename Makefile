@@ -9,12 +9,12 @@ LONG = Test(Long[A-Z]|Fault[A-Z]|Soak|CrashLoop|BackfillThroughAWeek)
 # All that the detector sees is compiled a second time: make test goes without, and make test-long detects races, in what
 # goroutines share. SQLite's C code works in memory that is not Go's, which the detector does not watch: it is compiled
 # without, or it would be ten times slower. The stand-ins and the whole program are run by
-# other packages' tests; the detector changes what fetch/youtube and fetch/dailymotion allocate; quotatest's own tests
+# other packages' tests; the detector changes what fetch/youtube and fetch/dailymotion allocate; most of quotatest's own tests
 # are of broken ledgers. UNRACED are the longest tests of the others: what they do at once, shorter ones do as well. Of
 # the store and the ledgers on disk and on servers only what is done AT_ONCE is raced; make race runs all of it.
 RACED = ./quota/sharedledger ./quota ./quota/httplimit ./quota/memledger ./quota/internal/... ./quota/quotatest/memremote ./fetch ./fetch/wire ./regions ./internal/faulty ./internal/gateway ./internal/service ./internal/web
 UNRACED = Test((Differential|NoWalk|NoRandom|AMoveBetween|DrainsMove|PostsAnd|Between|LatestAnd|AnyLine|ADailyTime).*|Storms|Hosts|AFloodOfAddressesIsBoundedAndHurtsNoOtherClient)
-RACED_AT_ONCE = ./store ./store/storetest ./quota/redisledger ./quota/pgledger ./quota/sqliteledger
+RACED_AT_ONCE = ./store ./store/storetest ./quota/redisledger ./quota/pgledger ./quota/sqliteledger ./quota/quotatest
 RACE = -race -gcflags=modernc.org/sqlite/lib=-race=false
 AT_ONCE = Test(Conformance|Journal|Store|.*(Many|AtOnce|While|Panic|Queue|Waiting|Restarted|InDoubt|Broke).*)$$/(A7|at_once|HoweverMany|Whole)
 

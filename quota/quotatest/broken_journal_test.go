@@ -2,6 +2,7 @@ package quotatest_test
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +13,30 @@ import (
 	"github.com/trendvidstream/ingest/quota/quotatest"
 	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
+
+func TestJournal(t *testing.T) {
+	quotatest.RunJournal(t, func(t testing.TB) (sharedledger.Journal, func() sharedledger.Journal) {
+		path := filepath.Join(t.TempDir(), "quota.db")
+		again := func() sharedledger.Journal {
+			l, err := sqliteledger.Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = l.Close() })
+			return l
+		}
+		return again(), again
+	})
+}
+
+func TestJournalInMemory(t *testing.T) {
+	quotatest.RunJournal(t, func(testing.TB) (sharedledger.Journal, func() sharedledger.Journal) {
+		j := &memremote.Journal{}
+		return j, func() sharedledger.Journal { return j }
+	})
+}
 
 // Every way to break a journal that we can think of is caught by the promise that is named here.
 func TestSuiteCatchesBrokenJournals(t *testing.T) {

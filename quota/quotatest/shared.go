@@ -53,6 +53,9 @@ func RunShared(t *testing.T, b SharedBackend) {
 	}
 }
 
+// account is the account of all programs.
+const account = "default"
+
 // town is data directories that share a remote.
 type town struct {
 	testing.TB

@@ -11,17 +11,9 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/quotatest"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
-
-func TestJournal(t *testing.T) {
-	quotatest.RunJournal(t, func(t testing.TB) (sharedledger.Journal, func() sharedledger.Journal) {
-		path := filepath.Join(t.TempDir(), "quota.db")
-		return open(t, path), func() sharedledger.Journal { return open(t, path) }
-	})
-}
 
 func TestHostIDIsShortAndPlain(t *testing.T) {
 	s, err := open(t, filepath.Join(t.TempDir(), "quota.db")).State(t.Context(), "default")

@@ -7,7 +7,6 @@ import (
 
 	"github.com/trendvidstream/ingest/quota/quotatest"
 	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
-	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,12 +24,5 @@ func TestRemoteConforms(t *testing.T) {
 				},
 			}
 		},
-	})
-}
-
-func TestJournalConforms(t *testing.T) {
-	quotatest.RunJournal(t, func(testing.TB) (sharedledger.Journal, func() sharedledger.Journal) {
-		j := &memremote.Journal{}
-		return j, func() sharedledger.Journal { return j }
 	})
 }

@@ -52,8 +52,6 @@ type journalRig struct {
 	number  int64
 }
 
-const account = "default"
-
 // row returns the writer's next operation.
 func (d *journalRig) row(writer string, at time.Time) sharedledger.Row {
 	d.number++
