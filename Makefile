@@ -58,21 +58,11 @@ uninstall: ## Remove what install has put there; the data stays
 demo: build ## See it work in under a minute: no key, no server, nothing to install
 	bin/ingest$(EXE) demo
 
-# Runs of go test at once would compile what they share once each; go list -export compiles all of it, tests too, and
-# links nothing.
-COMPILED = go list -export -test $(UNDEBUGGED) ./... >/dev/null
-
-# Each test of the command changes what a process has once, its variables: they run one after the other, and mostly wait.
-# So they are three processes, beside all else. With GOGC=400 garbage is collected less often: no test needs much memory.
-SCRIPTS = ^TestScripts$$
-OTHERS  = $(SCRIPTS)|^$(LONG)
-SLOW    = ./store ./store/storetest ./quota/redisledger ./quota/sharedledger ./quota/pgledger
+# The packages that take longest begin first. Four run at once, since most tests wait, and cmd/ingest is three processes
+# (see its parts_test.go). With GOGC=400 garbage is collected less often: no test needs much memory.
+SLOW = ./cmd/ingest ./store ./store/storetest ./quota/redisledger ./quota/sharedledger ./quota/pgledger
 test: ## Test every package and the program where nothing is broken; go caches the results; installs redis-server, postgresql and pgbouncer
-	@$(FOR_TESTS) && export GOGC=400 && $(COMPILED) && \
-	$(TESTSUM) -parallel 8 -run '$(SCRIPTS)' $(TESTFLAGS) ./cmd/ingest \
-	-- $(GOTEST) -parallel 8 -run '^Test[A-M]' -skip '$(OTHERS)' $(TESTFLAGS) ./cmd/ingest \
-	-- $(GOTEST) -parallel 8 -skip '^Test[A-M]|$(OTHERS)' $(TESTFLAGS) ./cmd/ingest \
-	-- $(GOTEST) -parallel 8 -p 2 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) $$(go list ./... | grep -v '/cmd/ingest$$')
+	@$(FOR_TESTS) && GOGC=400 $(TESTSUM) -parallel 8 -p 4 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) ./...
 
 # Fleets wait most of the time for leases and clocks: they begin at once, in a process of their own, four at a time (with
 # more, two cores are too busy for fleets of three machines to be on time). The command's other long tests change what a

@@ -39,7 +39,7 @@ func (m withProgram) Run() int {
 	if err != nil {
 		panic(err)
 	}
-	return m.M.Run()
+	return runParts(m.M)
 }
 
 // ingestHere is the program in a script, without a process of its own, which would cost more than most commands do. A
