@@ -109,8 +109,8 @@ func (c Contact) KeyRefused() bool { return c.RefusedAt.After(c.AcceptedAt) }
 // NeverAnswered reports whether calls were made and none was answered.
 func (c Contact) NeverAnswered() bool { return c.AnsweredAt.IsZero() && !c.SilentSince.IsZero() }
 
-// NotAfter returns c, and nothing if a clock that was ahead noted a later time than t: it would outlast every newer
-// call.
+// NotAfter returns c, or the zero Contact if a clock that was ahead noted a later time than t: that would outlast
+// every newer call.
 func (c Contact) NotAfter(t time.Time) Contact {
 	if c.AskedAt.After(t) {
 		return Contact{}

@@ -181,8 +181,8 @@ type Slot struct {
 	// stop of the run do not count.
 	Tries int
 
-	// Usual is, of a chart that is done, the median of the videos of the last ten before it that had any; 0: there was
-	// none, or the chart ends where its job ends it.
+	// Usual is, for a done chart, the median number of videos in the last ten charts before it that had any; 0: there
+	// was none, or the job set where the chart ends.
 	Usual int
 
 	// Count is how many consecutive ticks a missed slot stands for, the first at FirstDueAt and the last at DueAt. 0,

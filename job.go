@@ -12,7 +12,7 @@ type Kind string
 const (
 	KindChart   Kind = "chart"   // one pass over one region's chart per slot
 	KindSearch  Kind = "search"  // one search per slot: its results are looked up and stored
-	KindUploads Kind = "uploads" // one look per slot at a channel's uploads since, and one look-up for all channels
+	KindUploads Kind = "uploads" // per slot, one look at a channel's new uploads, and one look-up for all channels
 	KindVideos  Kind = "videos"  // the counts of a list of videos per slot, kept like a chart's counts
 	KindRefresh Kind = "refresh" // refetch data older than RefreshAfter, delete data older than KeepFor
 )

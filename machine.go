@@ -73,7 +73,7 @@ func (e *ClockApart) Error() string {
 	if by < 0 {
 		side, by = "behind", -by
 	}
-	return fmt.Sprintf("its clock is %s %s %s's: set it (timedatectl set-ntp true)", roughly(by), side, e.From)
+	return fmt.Sprintf("its clock is %s %s %s's clock: set it (timedatectl set-ntp true)", roughly(by), side, e.From)
 }
 
 // roughly returns a duration in its largest unit that leaves at least two of it.
@@ -94,7 +94,7 @@ type IdleMachine struct {
 	Machine string    `json:"machine"`
 	Why     string    `json:"why"`
 	Since   time.Time `json:"since"`   // by the database's clock
-	SeenAt  time.Time `json:"seen_at"` // when it last said so
+	SeenAt  time.Time `json:"seen_at"` // when it last noted it
 }
 
 func (m IdleMachine) String() string { return "machine " + m.Machine + " does not work: " + m.Why }

@@ -79,7 +79,7 @@ CREATE TABLE backfills (
     name         TEXT    NOT NULL UNIQUE,
     kind         TEXT    NOT NULL CHECK (kind IN ('uploads', 'search', 'videos', 'refresh')),
     identity     TEXT    NOT NULL,              -- equal for plans with the same request
-    spec         TEXT    NOT NULL,              -- what was asked for, JSON
+    spec         TEXT    NOT NULL,              -- the request, JSON
     cost_table   TEXT    NOT NULL,              -- its prices
     wait         INTEGER NOT NULL,              -- 1: ingest serve may carry it on
     created_at   INTEGER NOT NULL,
@@ -98,8 +98,8 @@ CREATE TABLE pieces (
     known    INTEGER NOT NULL DEFAULT 0,        -- ids skipped: the video was just fetched, or the id was found before
     again    INTEGER NOT NULL DEFAULT 0,        -- pages paid for again, because the upstream refused a token
     listing  TEXT    NOT NULL DEFAULT '{}',     -- ingest.Listing, JSON
-    unsaved  INTEGER NOT NULL DEFAULT 0,        -- units of the call in flight, part of the slot's
-    lost     INTEGER NOT NULL DEFAULT 0         -- units of calls in flight when a run died, part of the slot's
+    unsaved  INTEGER NOT NULL DEFAULT 0,        -- units of the call in flight, part of slots.units
+    lost     INTEGER NOT NULL DEFAULT 0         -- units of calls in flight when a run died, part of slots.units
 ) STRICT;
 
 CREATE INDEX pieces_waiting ON pieces (backfill) WHERE waiting <> '[]';                   -- no id waits twice

@@ -14,7 +14,7 @@ func (r *runner) newPass(slot ingest.Slot) *pass {
 	had := slot.Pages
 	p.work, slot, p.idle = r.workFor(slot)
 	if had > slot.Pages {
-		p.again = counted(had, "page") + " in vain: too old to go on from, the chart was begun again"
+		p.again = counted(had, "page") + " lost: too old to continue from, the chart began again"
 	}
 	p.publishProgress(slot)
 	switch {

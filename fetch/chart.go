@@ -18,8 +18,8 @@ const (
 	resumeWithin = 10 * time.Minute
 )
 
-// Spare returns for how many calls beyond its pages a paced chart must have quota to begin. A retry costs as much as a
-// page, and one at the end of a budget would leave a chart that is paid for but incomplete.
+// Spare returns the number of calls, beyond its pages, that a paced chart needs quota for before it begins. A retry
+// costs as much as a page, and one at the end of a budget would leave a chart that is paid for but incomplete.
 func Spare(pages int) int {
 	if pages == 1 {
 		return 0 // there is nothing to lose
@@ -60,7 +60,7 @@ func (c *chart) save(ctx context.Context, slot ingest.Slot, page ingest.Page) (i
 	return slot, err
 }
 
-// forgetAbsence forgets that the upstream did not have the chart before: it has it.
+// forgetAbsence forgets that the upstream did not have the chart, now that it has.
 func (c *chart) forgetAbsence(ctx context.Context, slot ingest.Slot) {
 	until, err := c.Library.NoChartUntil(ctx, slot.Region(), c.category)
 	if err == nil && !until.IsZero() {

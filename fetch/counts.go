@@ -10,7 +10,7 @@ import (
 )
 
 // counting is the work of a slot of a watch list: it looks up the videos of the list that are not stored, and then
-// fetches the counts of all. The slot's token is how many of the list are counted.
+// fetches the counts of all. The slot's token is the number of counted videos of the list.
 type counting struct {
 	lookup
 	job ingest.Job

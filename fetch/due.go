@@ -68,8 +68,8 @@ func (r *runner) dueSlots(ctx context.Context, known map[ingest.Series]time.Time
 	return due
 }
 
-// letOpenGoFirst leaves out a paced slot for each slot of its job that still has to be done: that takes its turn, and
-// the pace's part for it.
+// letOpenGoFirst leaves out one paced slot for each open slot of its job, which takes its turn and its part of the
+// budget.
 func (r *runner) letOpenGoFirst(ctx context.Context, due []ingest.Slot, now time.Time) ([]ingest.Slot, error) {
 	if len(due) == 0 || len(r.pages) == 0 {
 		return due, nil

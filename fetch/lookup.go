@@ -265,7 +265,8 @@ func (l *lookup) restart(ctx context.Context, slot ingest.Slot, units int64) (in
 	if pages > 0 {
 		wasted = counted(pages, "page") + " and the refused call were"
 	}
-	l.addNote(fmt.Sprintf("the upstream refused its page token: it began at page 1 again, and %s paid for nothing (%s)",
+	l.addNote(fmt.Sprintf(
+		"the upstream refused the page token: the slot began at page 1 again, and %s paid for nothing (%s)",
 		wasted, counted(int(units)*(pages+1), "unit")))
 	return slot, nil
 }

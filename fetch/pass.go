@@ -121,7 +121,7 @@ func (p *pass) runWithinLease(ctx context.Context) (ingest.Slot, error) {
 	if ctx.Err() != nil {
 		return slot, context.Cause(ctx) // still claimed: another run will take it over
 	}
-	return p.record(ctx, slot, failed(p.hungReason()+", and the pass does not come back"))
+	return p.record(ctx, slot, failed(p.hungReason()+", and the pass does not return"))
 }
 
 // runGuarded runs the pass; a panic fails its slot only.

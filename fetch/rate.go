@@ -10,7 +10,7 @@ import (
 
 const (
 	rateWindow = time.Minute    // of limits on a rate
-	rateFor    = 24 * time.Hour // how long a learned rate holds
+	rateFor    = 24 * time.Hour // how long a learned rate is used
 
 	fewestAnswers = 6 // within rateWindow, when a rate can be learned
 
@@ -22,9 +22,10 @@ const (
 	answeredEvery = 250 * time.Millisecond // until a call looks again whether the one before it was answered
 )
 
-// Rate spreads the calls of all processes that share its Notes. A refusal for their rate stops them all until the time
-// that the upstream asks for. Then they go at the rate that was answered before the refusal or, if too few answers tell
-// that, for a minute one at a time in each process. The zero Rate lets all calls of this process go at once.
+// Rate spreads the calls of all processes that share its Notes. When the upstream refuses calls for coming too fast,
+// all wait as long as it asks. Then they go at the rate that was answered before the refusal or, if there were too few
+// answers to know it, for a minute one at a time in each process. The zero Rate lets all calls of this process go at
+// once.
 type Rate struct {
 	Notes Notes // nil: no other process shares the rate
 
@@ -44,7 +45,7 @@ type knownRate struct {
 	Learned time.Time     `json:"learned,omitzero"`
 	Gone    time.Time     `json:"gone,omitzero"`     // the place of the last call that was let go at a learned rate
 	Ahead   time.Time     `json:"ahead,omitzero"`    // the last place that WaitAhead took
-	Shifted time.Duration `json:"shifted,omitempty"` // by how much it has put off all calls before which it took a place
+	Shifted time.Duration `json:"shifted,omitempty"` // by how much WaitAhead has put off later calls in all
 }
 
 // turn is a call's place among all calls.
@@ -52,9 +53,9 @@ type turn struct {
 	method   string
 	patience time.Duration // how long the call may wait
 	at       time.Time     // when it may be sent, at a learned rate; zero: no place is reserved yet
-	shifted  time.Duration // knownRate.Shifted that is in at
+	shifted  time.Duration // the part of knownRate.Shifted that at includes
 	ahead    bool
-	until    time.Time // an ahead call waits no longer
+	until    time.Time // the latest time for a call of WaitAhead
 }
 
 // Wait waits until a call may be sent, also if a refusal comes meanwhile. If that takes longer than patience, the
@@ -65,9 +66,9 @@ func (r *Rate) Wait(ctx context.Context, method string, patience time.Duration, 
 	return r.wait(ctx, turn{method: method, patience: patience}, now, pause)
 }
 
-// WaitAhead is Wait for a client's call, which has little patience: at a learned rate it takes the next place, if it is
-// not the one after another's such place, and all calls that have later ones wait longer. So each has half of the
-// calls.
+// WaitAhead is Wait for a client's call, which has little patience: at a learned rate it takes the next place, and all
+// later calls wait longer. While others wait, it never takes two places in a row, so that it gets at most half of
+// them.
 func (r *Rate) WaitAhead(ctx context.Context, method string, patience time.Duration, now func() time.Time) error {
 	return r.wait(ctx, turn{method: method, patience: patience, ahead: true, until: now().Add(patience)}, now, nil)
 }
@@ -121,7 +122,7 @@ func (r *Rate) next(ctx context.Context, t *turn, now time.Time) (time.Duration,
 	}
 	if d := at.Sub(now); stopped > mostWaiting || d > t.patience || t.ahead && at.After(t.until) {
 		return 0, &Error{Verdict: Burst, Method: t.method, Wait: d,
-			Err: fmt.Errorf("after a refusal for their rate, calls wait for %v more", d.Round(time.Second))}
+			Err: fmt.Errorf("the upstream refused calls for coming too fast: the next waits %v more", d.Round(time.Second))}
 	} else if d > 0 {
 		return d, nil
 	}
@@ -132,14 +133,15 @@ func (r *Rate) next(ctx context.Context, t *turn, now time.Time) (time.Duration,
 	return 0, nil
 }
 
-// placeAhead returns when a call of a client may be sent that may be sent at a time. Its place is taken if it has the
-// patience for it.
+// placeAhead returns when a client's call may be sent, at the given time or later. It takes that place if the call has
+// the patience for it.
 func (r *Rate) placeAhead(ctx context.Context, t *turn, at time.Time) time.Time {
 	k := &r.known
 	if !t.at.IsZero() && !t.at.Before(k.Until) {
 		return t.at
 	}
-	// Others wait: it is every second place, taken before the call that has it may read the note.
+	// Others wait: the client gets every second place, and takes it half a gap early, before its present owner reads
+	// the note.
 	if fair := k.Ahead.Add(2*k.Gap - k.Gap/2); at.Before(fair) && k.Last.After(k.Ahead) {
 		return fair
 	}
@@ -159,9 +161,9 @@ func (r *Rate) placeAhead(ctx context.Context, t *turn, at time.Time) time.Time 
 	return place
 }
 
-// Done notes how a call ended that Wait let go; e is nil if it was answered. A refusal for their rate stops all calls
-// as long as the upstream asks or, if it names its limit only, until the window of that has passed. Done returns for
-// how long; 0: that is not known, and the caller backs off alone.
+// Done notes the end of a call that Wait let go; e is nil if it was answered. A refusal for coming too fast stops all
+// calls for as long as the upstream asks or, if it only names its limit, until that limit's window has passed. Done
+// returns for how long; 0: not known, and the caller backs off alone.
 func (r *Rate) Done(ctx context.Context, now time.Time, e *Error) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

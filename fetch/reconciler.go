@@ -39,8 +39,8 @@ type Reconciler struct {
 	// RefreshCalls returns how many more look-ups of old videos a refresh may make today, after the amounts that it has
 	// charged, by pool. waits describes the work left for later days. nil: a refresh looks up all old videos.
 	RefreshCalls func(ctx context.Context, now time.Time, charged map[string]int64) (calls int, waits string, err error)
-	// FreeBursts says that the upstream charges no calls that it refuses for their rate: passes refund them if that
-	// refusal is certain.
+	// FreeBursts says that the upstream does not charge calls that it refuses for coming too fast: passes refund them
+	// if that refusal is certain.
 	FreeBursts bool
 	Owner      string        // names this run among all that share the table
 	Workers    int           // passes at once, at most; 0: one
@@ -66,7 +66,7 @@ type Reconciler struct {
 	OnSlot  func(ingest.SlotResult)
 	OnPause func(err error)
 
-	// Rate spreads the calls after a refusal for their rate; nil: each Run, and Serve, has its own.
+	// Rate spreads the calls after one was refused for coming too fast; nil: each Run, and Serve, has its own.
 	Rate *Rate
 }
 

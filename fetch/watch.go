@@ -59,7 +59,7 @@ func (f *watching) readChannel(c ingest.Channel) foundPage {
 	w := f.Watch
 	w.AskedAt, w.Moved = f.now, ""
 	if f.Channel != "" && f.Channel != c.ID {
-		w.Moved = "of another channel"
+		w.Moved = "another channel"
 		return foundPage{token: "/"}
 	}
 	return f.readByID(c)
@@ -124,7 +124,7 @@ func (f *watching) missing(slot ingest.Slot, e *Error) (_ foundPage, ok bool) {
 	case e.Verdict != Rejected || e.Vague || e.Status != 0 && e.Status != http.StatusNotFound:
 		return foundPage{}, false
 	case slot.Token == "" && e.Status == 0 && w.Uploads != "": // the handle leads nowhere; the channel may be there
-		w.AskedAt, w.Moved = f.now, "no channel's"
+		w.AskedAt, w.Moved = f.now, "no channel"
 		return foundPage{token: "/"}, true
 	case e.Status == 0: // no such channel
 		f.lose()
@@ -150,7 +150,7 @@ func (f *watching) moved() string {
 	if f.Watch.Moved == "" {
 		return ""
 	}
-	return fmt.Sprintf("renamed: %s is %s now; the channel is %s, which the config should name instead",
+	return fmt.Sprintf("renamed: %s leads to %s now; the channel is %s, which the config should name instead",
 		f.channel, f.Watch.Moved, f.Channel)
 }
 

@@ -293,7 +293,7 @@ func TestAPassThatHangsFailsAndItsLateCommitIsRefused(t *testing.T) {
 		within time.Duration
 	}{
 		{"an upstream that drips", true, "hung: no page within its lease of 3m0s", 2 * time.Second},
-		{"a call that hears nothing", false, "hung: no page within its lease of 3m0s, and the pass does not come back", 4500 * time.Millisecond},
+		{"a call that hears nothing", false, "hung: no page within its lease of 3m0s, and the pass does not return", 4500 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

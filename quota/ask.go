@@ -64,7 +64,7 @@ func (c Charge) check() error {
 				b.Window.Name, b.Window.Limit, b.Ceiling)
 		}
 		if c.Amount > b.Ceiling {
-			return fmt.Errorf("%w: %d of pool %s, where this purpose may see at most %d of %d used in window %s: "+
+			return fmt.Errorf("%w: %d of pool %s: this purpose may use at most %d of the limit of %d in window %s: "+
 				"raise the limit or the ceiling in the costs",
 				ErrNeverFits, c.Amount, c.Pool, b.Ceiling, b.Window.Limit, b.Window.Name)
 		}
@@ -85,7 +85,7 @@ func (a Ask) day(t time.Time) int {
 // turns returns when the day that begins at a midnight comes into force.
 func (a Ask) turns(midnight int) time.Time { return a.Midnights[midnight].Add(a.Grace) }
 
-// ClockGap returns how far two clocks may be apart for the ask and still be trusted: Gap, at most MaxClockGap.
+// ClockGap returns the largest gap between two clocks that the ask tolerates: Gap, at most MaxClockGap.
 func (a Ask) ClockGap() time.Duration {
 	if a.Gap > 0 {
 		return min(a.Gap, MaxClockGap)
@@ -93,7 +93,7 @@ func (a Ask) ClockGap() time.Duration {
 	return MaxClockGap
 }
 
-// Advance returns the time when a backend decides: its clock, or its newest entry if that is later, since a log
+// Advance returns the time that a backend decides by: its clock, or its newest entry if that is later, since a log
 // must stay in order. newest is zero if there is no entry. It returns ErrUnavailable if the clock is behind that entry
 // by more than ClockGap.
 func (a Ask) Advance(clock, newest time.Time) (time.Time, error) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// clientSign separates the pool and the client in the name of a client's own pool, units@reports. CheckAccount allows
-// it in no pool's name.
+// clientSign separates the pool and the client in the name of a client's own pool, units@reports. CheckAccount refuses
+// it, so that no pool's own name contains it.
 const clientSign = "@"
 
 // LimitClients sets each client's own limits. Every Pool is named after a pool of the tariff (ErrUnknown otherwise),
@@ -65,7 +65,7 @@ func (t *Tariff) LedgerPools() []string {
 	return names
 }
 
-// translate applies to a pool, or to a client's own pool of it.
+// translate renames a pool with to; in the name of a client's own pool it renames the part before the sign.
 func translate(pool string, to func(string) string) string {
 	shared, client, own := strings.Cut(pool, clientSign)
 	if own {

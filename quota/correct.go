@@ -75,8 +75,8 @@ func (g *Governor) Post(ctx context.Context, who Who, amounts Cost, at time.Time
 	return g.ledger().Post(ctx, a, at)
 }
 
-// DrainByHand closes a pool until the provider's next midnight, or with lift opens it again; not where its use is
-// unknown, see OpenUnknown.
+// DrainByHand closes a pool until the provider's next midnight, or with lift opens it again. A pool whose use is
+// unknown stays closed: see OpenUnknown.
 func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) error {
 	if err := g.Tariff.CheckPool(pool); err != nil {
 		return err
@@ -128,12 +128,12 @@ func (g *Governor) OpenUnknown(ctx context.Context, pool string) error {
 	if err := g.DrainByHand(ctx, pool, true); err != nil {
 		return err
 	}
-	// It ended as long ago as the clocks of hosts, or of one host one after the other, may differ.
+	// The drain ended MaxClockGap ago, so that it is over by the clock of every host.
 	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: now.Add(-MaxClockGap), By: ByUnknown, At: known})
 }
 
 // PostTotal records how much of a pool the provider has counted in the span of PoolReport.Total: it posts the missing
-// part of that amount, returns the amount, and opens the pool.
+// part, returns the posted amount, and opens the pool.
 func (g *Governor) PostTotal(ctx context.Context, who Who, pool string, total int64) (posted int64, err error) {
 	r, err := g.Report(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func (g *Governor) Reset(ctx context.Context, by string) error {
 	return nil
 }
 
-// posted returns a charge that no limit holds back.
+// posted returns a charge without limits.
 func posted(pool string, amount int64) Charge {
 	return Charge{Pool: pool, Amount: amount,
 		Bounds: []Bound{{Window: Window{Name: "posted", Length: protocol.MinWindow, Limit: MaxLimit}, Ceiling: MaxLimit}}}

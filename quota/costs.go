@@ -110,7 +110,7 @@ func (r *costsReader) upstream(name string, u upstreamFile) map[string]*Tariff {
 	}
 	if !slices.Contains([]string{"", "charged", "free"}, u.Bursts) {
 		r.wrong(here.of("bursts"), "bursts: %q is not known: "+
-			"use charged, or free where the provider does not charge requests that it refuses for their rate", u.Bursts)
+			"use charged, or free if the provider does not charge requests that it refuses for coming too fast", u.Bursts)
 	}
 	base := Tariff{
 		Upstream: name, Zone: zone, FreeBursts: u.Bursts == "free", Ceilings: map[Purpose]Share{},
@@ -204,7 +204,7 @@ func (r *costsReader) route(t *Tariff, method, route string, at place) {
 // wasField is the key in a pool's entry that is not a window but lists the pool's earlier names.
 const wasField = "was"
 
-// checkWas refuses an earlier name of one pool that is a name of another, too.
+// checkWas refuses an earlier name of a pool that is also a name, now or earlier, of another pool.
 func (r *costsReader) checkWas(pools []Pool, here place) {
 	for _, p := range pools {
 		for _, was := range p.Was {
@@ -212,7 +212,8 @@ func (r *costsReader) checkWas(pools []Pool, here place) {
 				return other.Name != p.Name && (other.Name == was || slices.Contains(other.Was, was))
 			}) {
 				r.wrong(here.of(p.Name, wasField),
-					"pool %s was %s, and so is or was another pool: name the pool that goes on", p.Name, was)
+					"pool %s was %s, which is also a name of another pool: list it under the pool that continues the counts",
+					p.Name, was)
 			}
 		}
 	}
@@ -299,9 +300,9 @@ func (r *costsReader) policy(clauses map[string]terms.Clause, here place) map[st
 		case !strings.HasPrefix(c.Source, "https://"):
 			r.wrong(at.of("source"), "source: %q is not the https address where the clause stands", c.Source)
 		case !dayOrMonth.MatchString(c.Read):
-			r.wrong(at.of("read"), "read: %q is not when the clause was read there, such as 2026-11 or 2026-11-23", c.Read)
+			r.wrong(at.of("read"), "read: %q is not the month or day when the clause was read, such as 2026-11", c.Read)
 		case counts != (c.Days > 0) || c.Days < 0:
-			r.wrong(at.of("days"), "days: %d: %s and %s have a number of days above 0, the others have none",
+			r.wrong(at.of("days"), "days: %d: clauses %s and %s need a number of days above 0, the others take none",
 				c.Days, terms.Retention, terms.UnusedQuota)
 		}
 	}

@@ -98,7 +98,7 @@ func (d *Decision) refuse(clock, frees time.Time) {
 	d.RetryAfter, d.RetryAt = ceilMillis(frees.Sub(clock)), frees
 }
 
-// charge deducts the amount from the remaining amount. In an empty window the charge becomes the oldest entry.
+// charge deducts the amount from the remaining amount. If the window was empty, the charge is now its oldest entry.
 func (p *PoolState) charge(amount int64, now time.Time, grace time.Duration) {
 	p.Charged = amount
 	p.Remaining -= amount

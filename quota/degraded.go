@@ -16,11 +16,11 @@ func (g *Governor) cheap(a Ask) error {
 	for _, c := range a.Charges {
 		for _, b := range c.Bounds {
 			if maxCharge := g.Tariff.Failure.OpenAtMost.Of(b.Window.Limit); c.Amount > maxCharge {
-				return fmt.Errorf("%s costs %d of pool %s, and without the ledger at most %d goes on",
+				return fmt.Errorf("%s costs %d of pool %s: without the ledger a call may cost at most %d",
 					a.Who.Method, c.Amount, c.Pool, maxCharge)
 			}
 			if c.Amount > b.Ceiling { // see Tariff.bound
-				return fmt.Errorf("%s costs %d of pool %s, and the schedule leaves %d", a.Who.Method, c.Amount, c.Pool, b.Ceiling)
+				return fmt.Errorf("%s costs %d of pool %s: the schedule leaves only %d", a.Who.Method, c.Amount, c.Pool, b.Ceiling)
 			}
 		}
 	}
@@ -75,11 +75,12 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 type EmergencyLeft struct {
 	Pool      string
 	Remaining int64     // in units of the pool: 0 up to its emergency budget; 0 if it does not pay for a call
-	ResumesAt time.Time // when it pays for one again; zero: it does now, or that is not known
+	ResumesAt time.Time // when it pays for one again; zero: it pays for one now, or the time is not known
 }
 
 // EmergencyLeft returns, for each pool that Governor.Usual (or else the tariff's cheapest call of the pool) draws
-// from, the amount that a take without the ledger would find. It is empty if no such call goes on without the ledger.
+// from, the amount that a take without the ledger would find. It is empty if no such call may be made without the
+// ledger.
 func (g *Governor) EmergencyLeft(ctx context.Context) (left []EmergencyLeft, err error) {
 	if g.EmergencyAccount == nil {
 		return nil, nil
@@ -116,7 +117,7 @@ func (g *Governor) EmergencyLeft(ctx context.Context) (left []EmergencyLeft, err
 	return left, nil
 }
 
-// ResumeBy notes that all calls go on at a time, at the latest.
+// ResumeBy notes the latest time when all calls become possible again.
 func (l *EmergencyLeft) ResumeBy(until time.Time) {
 	if l.Remaining == 0 && (l.ResumesAt.IsZero() || l.ResumesAt.After(until)) {
 		l.ResumesAt = until
@@ -136,8 +137,8 @@ func (g *Governor) leftFor(ctx context.Context, c Charge, last []LastUsage, at t
 	return 0, err
 }
 
-// resumesFor returns when such a charge may be spent without the ledger again, to the second; zero if it is not
-// when all that counts now has left its window.
+// resumesFor returns when such a charge may be spent without the ledger again, to the second; zero if even an empty
+// window would not pay for it.
 func (g *Governor) resumesFor(ctx context.Context, c Charge, last []LastUsage, now time.Time) (time.Time, error) {
 	after := func(s int) time.Time { return now.Truncate(time.Second).Add(time.Duration(s) * time.Second) }
 	longest := int((g.Tariff.pool(c.Pool).longest()+g.Tariff.Grace)/time.Second) + 2
@@ -153,7 +154,7 @@ func (g *Governor) resumesFor(ctx context.Context, c Charge, last []LastUsage, n
 	return after(s), nil
 }
 
-// drained returns the refusal of the provider itself, if one is known and still holds: that needs no ledger.
+// drained returns the refusal of the provider itself, if one is known and still in force. It does not ask the ledger.
 func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision {
 	for _, u := range last {
 		if u.Pool == c.Pool && c.Amount > 0 && u.Drain.Active(now) {

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// A provider sometimes says by mistake that a quota is spent. To believe one such answer in a thousand would close
-// every day early, so a no that comes while our count is far below the limit is doubted. The pool closes for minutes;
-// then one cheap call, the probe, asks again on behalf of all hosts, since the ledger keeps the doubt with the drain.
-// A good answer opens the pool. Each further no closes it for longer, up to two hours at a time, until the provider's
-// day turns. A no near the limit is believed at once. A refusal near the count of a recent, true refusal is believed
-// too: another program took the rest then and probably takes it again.
+// A provider sometimes says by mistake that a quota is spent. Believing one such answer in a thousand would end every
+// day early, so the Governor doubts a refusal that comes while our count is far below the limit. The pool closes for
+// minutes; then one cheap call, the probe, asks again on behalf of all hosts, since the ledger keeps the doubt with
+// the drain. A good answer opens the pool. Each further refusal closes it for longer, up to two hours at a time, until
+// the provider's day turns. A refusal near the limit is believed at once. A refusal near the count of a recent, true
+// refusal is believed too: another program took the rest then and probably takes it again.
 
 // doubts are how long the pool stays closed before each probe. The last value repeats.
 var doubts = []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour}
 
-// nearLimit is the share of a limit above which a no is believed at once.
+// nearLimit is the share of a limit above which a refusal is believed at once.
 const nearLimit Share = 900_000
 
-// remembered is how long a refusal that lasted makes the next one near the same count credible.
+// remembered is how long a confirmed refusal makes the next one near the same count credible.
 const remembered = 7 * 24 * time.Hour
 
-// doubt returns the drain for a provider's no: for minutes until the next probe if our count is far below the limit,
-// else until midnight.
+// doubt returns the drain for a provider's refusal: until the next probe, minutes away, if our count is far below the
+// limit, else until midnight.
 func (t *Tariff) doubt(p PoolState, today, now, midnight time.Time) Drain {
 	stands := Drain{Until: midnight}
 	for _, w := range p.Windows {
@@ -50,8 +50,8 @@ func (t *Tariff) doubt(p PoolState, today, now, midnight time.Time) Drain {
 	return Drain{Until: now.Add(wait).Truncate(time.Millisecond), Probe: probe + 1}
 }
 
-// stood reports whether a drain was a provider's refusal of the last days that lasted until its midnight, or until a
-// last probe that no run made before then.
+// stood reports whether a drain was a provider's refusal of the last days that was never withdrawn: it lasted until
+// the provider's midnight, or its last probe was due shortly before that.
 func (t *Tariff) stood(last Drain, today time.Time) bool {
 	if last.By != ByProvider || last.Until.After(today) || last.Until.Before(today.Add(-remembered)) {
 		return false
@@ -60,11 +60,11 @@ func (t *Tariff) stood(last Drain, today time.Time) bool {
 	return begins.Equal(last.Until) || last.Probe >= len(doubts) && ends.Sub(last.Until) < doubts[len(doubts)-1]
 }
 
-// probeTime is how long a probe keeps other calls waiting. If it never returns, another call probes then.
+// probeTime is how long a probe keeps other calls waiting. If the probe never returns, another call probes after that.
 const probeTime = 2 * time.Minute
 
-// longestLease is how long a lease closes a pool at most. One that ends sooner after midnight is of the day before,
-// since the first doubt of a day is longer.
+// longestLease is the longest time that a lease closes a pool. A drain that ends within it after midnight began the
+// day before, since the first doubt of a day lasts longer.
 const longestLease = probeTime + 10*time.Second
 
 // probe makes an admitted call the probe, if the pool waits for one; other calls are refused until it has returned. A
@@ -85,8 +85,8 @@ func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 			var err error
 			if mine, err = g.lease(ctx, d, p, lease); err != nil {
 				g.giveBack(ctx, d)
-				return Decision{}, fmt.Errorf("%w: %s: one call is to ask whether %s is spent, "+
-					"and no ledger keeps others from asking: %w", ErrClosed, d.Who.Method, p.Pool, err)
+				return Decision{}, fmt.Errorf("%w: %s: one call must ask whether %s is spent, "+
+					"and without the ledger others would ask too: %w", ErrClosed, d.Who.Method, p.Pool, err)
 			}
 		}
 		if !mine {

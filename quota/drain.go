@@ -13,7 +13,7 @@ type Drain struct {
 	Used  int64     `json:"used"` // our count when the provider said no
 	By    DrainedBy `json:"by"`
 	At    time.Time `json:"at"`    // when it was closed, or the account was reset; zero for ByProvider
-	Probe int       `json:"probe"` // the number of the probe that follows at Until; 0: the no is not doubted
+	Probe int       `json:"probe"` // the number of the probe that follows at Until; 0: the refusal is not doubted
 }
 
 // DrainedBy says who closed a pool. Ledgers store the number.
@@ -51,10 +51,10 @@ func (d Drain) Equal(other Drain) bool {
 }
 
 // Over returns the pool's last drain after last and then d, which every ledger keeps. The one that ends later wins; the
-// zero Drain lifts any. If several drains are recorded for the same probe, the first wins while it holds, so that
-// only one call is the probe. One by ByUnknown is neither replaced nor lifted but by a later one, which may end at
-// once; others can only prolong it. So a pool with unknown use stays closed in any order of the hosts' and ledgers'
-// learning of drains.
+// zero Drain lifts any. If several drains are recorded for the same probe, the first wins while it is in force, so
+// that only one call is the probe. Only a later drain by ByUnknown, which may end at once, replaces or lifts one by
+// ByUnknown; others can only prolong it. So a pool with unknown use stays closed, and the order that hosts and ledgers
+// learn of drains does not matter.
 func (d Drain) Over(last Drain, now time.Time) Drain {
 	if d.By != ByUnknown && last.By != ByUnknown {
 		if d.Until.IsZero() || d.Until.After(last.Until) && (d.Probe == 0 || d.Probe != last.Probe || !last.Active(now)) {
@@ -80,7 +80,7 @@ func (d Drain) outranks(last Drain, now time.Time) bool {
 	return d.closes(now) && (d.By == ByUnknown || !last.closes(now)) || d.By == ByUnknown && !last.closes(now)
 }
 
-// closes reports whether the drain closes the pool at t, and does not only say that its use is known.
+// closes reports whether the drain closes the pool at t, rather than only saying that its use is known again.
 func (d Drain) closes(t time.Time) bool {
 	return d.Active(t) && (d.By != ByUnknown || d.Until.After(d.At))
 }

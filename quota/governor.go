@@ -26,15 +26,15 @@ type Governor struct {
 	// Reserve returns the amounts that calls of backfills and clients must leave for the schedule. It holds for each
 	// Request that brings no Reserve of its own, and for Report. nil: nothing is reserved.
 	Reserve func(context.Context) Reserve
-	// Known returns the spends after a time that the program's own records, such as rows of its store, show; for the file
-	// of another ledger of the account see sqliteledger.Ledger.Known. While the ledger lacks any of that, a take fails
+	// Known returns the spends after a time, from the program's own records, such as rows of its store; for the file
+	// of another ledger of the account see sqliteledger.Ledger.Known. While the ledger lacks any of them, a take fails
 	// with ErrClosed and ErrIncomplete. nil: nothing is known.
 	Known func(ctx context.Context, since time.Time) ([]Spent, error)
 	// Date asks the provider's clock. Within MaxClockGap after the provider's midnight by this machine's clock, a take
 	// calls it and fails closed if the provider's day has not turned yet. nil: the provider is not asked.
 	Date func(ctx context.Context) (time.Time, error)
 
-	isWhole     atomic.Bool // the ledger has lacked nothing of Known
+	isWhole     atomic.Bool // the ledger once had all spends of Known
 	inEmergency atomic.Bool // the last call went on without the ledger, so that only the first is logged
 }
 
@@ -88,7 +88,7 @@ func elapsed(from, to time.Time) time.Duration {
 // giveBack refunds a take that was never used. If that fails, it stays charged, which is the safe side.
 func (g *Governor) giveBack(ctx context.Context, d Decision) {
 	if err := g.Refund(ctx, d); err != nil && g.Log != nil {
-		g.Log.WarnContext(ctx, "a take that was not used is not given back", slog.String("method", d.Who.Method),
+		g.Log.WarnContext(ctx, "a take that was not used could not be refunded", slog.String("method", d.Who.Method),
 			slog.Any("error", err))
 	}
 }
@@ -127,7 +127,7 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	return g.probe(ctx, d)
 }
 
-// peek decides whether so many calls fit together, or whether one does if so many never can.
+// peek decides whether that many calls fit together or, if they never can, whether one fits.
 func (g *Governor) peek(ctx context.Context, a Ask, calls int) (Decision, error) {
 	all := a.times(int64(max(calls, 1)))
 	all.Peek = true
@@ -231,13 +231,13 @@ func (g *Governor) Spent(ctx context.Context, account string, since time.Time, e
 }
 
 // Missing returns the spends that Known shows and the ledger has not counted. Nothing is missing if Known is nil.
-// Take calls it until nothing was missing once. ErrUnavailable: the ledger cannot say.
+// Take calls it until it first returns none. ErrUnavailable: the ledger cannot say.
 func (g *Governor) Missing(ctx context.Context) ([]Spent, error) {
 	if g.Known == nil {
 		return nil, nil
 	}
 	now, horizon := g.Now(), g.Tariff.Horizon()
-	known, err := g.Known(ctx, now.Add(MaxClockGap-horizon)) // the ledger's clock may be ahead, and it has forgotten more
+	known, err := g.Known(ctx, now.Add(MaxClockGap-horizon)) // a ledger whose clock is ahead has forgotten more
 	if err != nil {
 		return nil, fmt.Errorf("read the recorded spends: %w", err)
 	}
@@ -245,7 +245,7 @@ func (g *Governor) Missing(ctx context.Context) ([]Spent, error) {
 		g.isWhole.Store(true)
 		return nil, nil
 	}
-	for i, s := range known { // a ledger's file has the first names
+	for i, s := range known { // a ledger's file uses the pools' first names
 		if g.Tariff.renames() {
 			known[i].Pool = g.Tariff.NowNamed(s.Pool)
 		}
@@ -268,7 +268,7 @@ func (g *Governor) checkWhole(ctx context.Context) error {
 	missing, err := g.Missing(ctx)
 	switch {
 	case errors.Is(err, ErrUnavailable) || errors.Is(err, ErrCorrupt):
-		return nil // the take says so
+		return nil // the take returns the error
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	case len(missing) > 0:

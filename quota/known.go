@@ -2,9 +2,9 @@ package quota
 
 import "slices"
 
-// spender says which sums are of the same calls: the calls of a region or, for refreshes and backfills, whose calls
-// may name any region, the calls of a purpose. Otherwise the purpose is left out, since a chart that is due may be
-// fetched by hand.
+// spender identifies the sums that count the same calls: the calls of a region or, for refreshes and backfills, whose
+// calls may name any region, the calls of a purpose. Otherwise the purpose is left out, since a chart that is due may
+// be fetched by hand.
 type spender struct {
 	purpose        Purpose // "" if the calls name a region
 	region, client string

@@ -145,9 +145,10 @@ type Decision struct {
 	RetryAfter time.Duration
 	RetryAt    time.Time
 	// Degraded marks a call let through while the ledger could not answer: it was charged to the emergency budget,
-	// and Pools hold only that charge.
+	// and Pools has only that charge.
 	Degraded bool
-	// Probe marks the call that asks whether a doubted no still holds: once it is answered, call Governor.Answered.
+	// Probe marks the call that asks whether a doubted refusal is still in force: once it is answered, call
+	// Governor.Answered.
 	Probe bool
 	// Row is the take or the emergency in the journal of a data directory, for Refund; 0 if there is none.
 	Row int64
@@ -201,7 +202,7 @@ type Refusal struct {
 	RoomIn string `json:"-"`
 	// AtOnce is how much had to fit at once, if that is more than the call's own cost; 0 otherwise.
 	AtOnce int64 `json:"-"`
-	// Probe is the number of the next probe if the provider's no is doubted, otherwise 0.
+	// Probe is the number of the next probe if the provider's refusal is doubted, otherwise 0.
 	Probe int `json:"-"`
 	// Purpose is the purpose of the refused call, if a window refused it; "" if it has none.
 	Purpose Purpose `json:"-"`

@@ -36,7 +36,8 @@ const (
 type Pool struct {
 	Name    string
 	Windows []Window
-	// Was are its earlier names, the first one first: ledgers count it under that. Records under any of them are its own.
+	// Was has its earlier names, the first one first: ledgers count the pool under that one. Records under any of them
+	// belong to the pool.
 	Was  []string
 	Line int // in the file with its limits; 0 if there is no file
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A pool that was renamed is still the pool of its first name in every ledger and journal: so nothing has to be moved,
-// all hosts count together while their costs are changed one after the other, and nothing counts twice.
+// In every ledger and journal a renamed pool keeps its first name. So no data have to be moved, all hosts count
+// together while their costs are changed one after the other, and nothing counts twice.
 
 type renamedLedger struct {
 	Ledger

@@ -17,12 +17,12 @@ import (
 type Report struct {
 	At       time.Time
 	Account  string
-	Degraded error // why the ledger cannot answer; nil if it can, and then Pools and Spent are there
+	Degraded error // why the ledger cannot answer; nil if it can, and then Pools and Spent are set
 	Pools    []PoolReport
 	Spent    []Spent // within each pool's widest window, by pool, largest first
 
-	// EmergencyLeft is the amount that the schedule may spend while the ledger cannot answer: only then is it there,
-	// also beside an error. Empty then: nothing goes on.
+	// EmergencyLeft is the amount that the schedule may spend while the ledger cannot answer. It is set only then,
+	// even if Report returns an error. If it is empty then, no call is possible.
 	EmergencyLeft []EmergencyLeft
 }
 
@@ -31,12 +31,12 @@ type PoolReport struct {
 	Pool         string
 	Limit        int64 // the smallest of its windows' limits
 	DrainedUntil time.Time
-	Probe        int // the number of the next probe of a doubted no; 0: the no is not doubted
+	Probe        int // the number of the next probe of a doubted refusal; 0: the refusal is not doubted
 	// Drift is the units that the provider had counted and this ledger had not, at the last refusal: the limit less
-	// StoppedAt, our count at the time. 0 if it never said no.
+	// StoppedAt, our count at the time. 0 if it never refused.
 	Drift     int64
 	StoppedAt int64
-	// StoppedUntil is when that no ends or ended; zero if there was none.
+	// StoppedUntil is when that refusal ends or ended; zero if there was none.
 	StoppedUntil time.Time
 	// DrainedByHand is when a person closed the pool until DrainedUntil; zero if the provider said no.
 	DrainedByHand time.Time
@@ -46,7 +46,7 @@ type PoolReport struct {
 	ResetAt   time.Time
 	Windows   []WindowState
 	Widest    string            // the window that reaches back furthest, for Report.Spent
-	Remaining map[Purpose]int64 // beside the amount that Governor.Reserve keeps for the schedule
+	Remaining map[Purpose]int64 // without the amount that Governor.Reserve keeps for the schedule
 	Ceilings  map[Purpose]int64
 	// ResumesAt is when the ledger will admit the next call of a purpose that has no room now; exact if others spend
 	// nothing. The call is Governor.Usual, or the cheapest that draws from the pool.
@@ -57,7 +57,8 @@ type PoolReport struct {
 func (g *Governor) Report(ctx context.Context) (Report, error) {
 	r, err := g.report(ctx)
 	if errors.Is(err, ErrUnavailable) || errors.Is(err, ErrCorrupt) {
-		// The journal is a file of this machine, and the ledger may have used up the time. A take fails if it cannot be read.
+		// The journal is a local file, so it is read even if the ledger has used up ctx. If it cannot be read, a take
+		// would fail.
 		r.EmergencyLeft, _ = g.EmergencyLeft(context.WithoutCancel(ctx))
 		if waiting, ok := errors.AsType[*protocol.WaitingError](err); ok {
 			for i := range r.EmergencyLeft {
@@ -112,7 +113,7 @@ func (g *Governor) report(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
-// returnSteps is how many steps at most a window's returns are folded to.
+// returnSteps is the most steps of a window's returns.
 const returnSteps = 100
 
 // stepSince returns the length of the parts for a query of spends since a time. It is never shorter than a part of
@@ -145,7 +146,7 @@ func returns(w WindowState, start int64, now time.Time, pool string, spentSince 
 			all = append(all, Return{now.Add(time.Duration(part+1) * step), amount})
 		}
 	}
-	if left > 0 { // units that the window counts and the list does not
+	if left > 0 { // units that the window counts but the list lacks
 		all = append(all, Return{now.Add(now.Sub(protocol.Time(start))), left})
 	}
 	return all, nil
@@ -190,7 +191,7 @@ func (since spentSince) sums(pool string, start int64) ([]Spent, error) {
 	return sums, err
 }
 
-// resume asks the ledger when each purpose that lacks room for a call will have it.
+// resume asks the ledger when each purpose without room for a call will have room.
 func (g *Governor) resume(ctx context.Context, a Ask, p Pool, pool *PoolReport, reserve Reserve) error {
 	amount := cmp.Or(g.Tariff.Methods[g.Usual][p.Name], g.Tariff.cheapest(p.Name))
 	a.Peek = true

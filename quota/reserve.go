@@ -10,7 +10,7 @@ import (
 // their ceilings.
 type Reserve struct {
 	Today Cost      // until the provider's day ends
-	Until time.Time // when that is; no take looks at it
+	Until time.Time // when that day ends; takes ignore it
 	// Whole is the schedule's need in each full sliding window, Used the part of each window that it has already
 	// used. Used does not count against the ceiling of a backfill or a client. If Whole is nil, Today is also kept
 	// free in sliding windows and all use counts. Both are by pool and window.
@@ -54,7 +54,7 @@ func (t *Tariff) Left(pool string, windows []WindowState, purpose Purpose, r Res
 	return max(left, 0)
 }
 
-// LeftOf is Left of one window; it is negative if more is used than the purpose may see used.
+// LeftOf is Left of one window; it is negative if more is used than the purpose may use.
 func (t *Tariff) LeftOf(pool string, w WindowState, purpose Purpose, r Reserve) int64 {
 	return t.bound(pool, w.Window, purpose, r).Ceiling - w.Used
 }

@@ -22,11 +22,11 @@ type Tariff struct {
 	// days of both, and no spend is forgotten. Zero: the zone has never changed.
 	LongDay struct{ Begins, Ends time.Time }
 	Grace   time.Duration
-	// ClockGap is how far this machine's clock may differ from the ledger's clock, or be behind its newest entry, before
-	// the ledger counts as unavailable: at most MaxClockGap; 0: 30 s. A clock ahead by more than Grace, but within
+	// ClockGap is the largest trusted gap between this machine's clock and the ledger's clock or newest entry; beyond
+	// it the ledger is unavailable. At most MaxClockGap; 0: 30 s. A clock ahead by more than Grace, but within
 	// ClockGap, opens days and frees windows early by the difference.
 	ClockGap time.Duration
-	// FreeBursts says that the provider does not charge calls that it refuses for their rate, so that they are
+	// FreeBursts says that the provider does not charge calls that it refuses for coming too fast, so that they are
 	// refunded.
 	FreeBursts bool
 	Ceilings   map[Purpose]Share
@@ -61,14 +61,14 @@ func (t *Tariff) Cost(method string) (Cost, error) {
 	return cost, nil
 }
 
-// Times returns the cost of so many calls.
+// Times returns the cost of several calls.
 func (c Cost) Times(calls int64) Cost {
 	out := Cost{}
 	out.Add(c, calls)
 	return out
 }
 
-// Add adds the cost of so many calls more.
+// Add adds the cost of several more calls.
 func (c Cost) Add(call Cost, calls int64) {
 	for pool, amount := range call {
 		c[pool] += amount * calls
@@ -96,7 +96,7 @@ func (t *Tariff) Horizon() time.Duration {
 // usualGap is the ClockGap of a tariff that sets none.
 const usualGap = 30 * time.Second
 
-// Gap returns how far two clocks may be apart and still be trusted.
+// Gap returns the largest trusted gap between two clocks.
 func (t *Tariff) Gap() time.Duration { return Ask{Gap: cmp.Or(t.ClockGap, usualGap)}.ClockGap() }
 
 // Check returns ErrUnknown for a tariff built by hand that is incomplete or contradictory. A Governor calls it before
@@ -126,7 +126,7 @@ func (t *Tariff) Check() error {
 					ErrUnknown, method, amount, pool)
 			}
 			if !slices.ContainsFunc(t.Pools, func(p Pool) bool { return p.Name == pool }) {
-				return fmt.Errorf("method %s costs something of a pool that is not counted: %w", method, t.CheckPool(pool))
+				return fmt.Errorf("method %s draws from an unknown pool: %w", method, t.CheckPool(pool))
 			}
 		}
 	}

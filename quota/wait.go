@@ -43,7 +43,7 @@ func (g *Governor) TakeUpTo(ctx context.Context, r Request, n int64) (calls int6
 	return 0, d, nil
 }
 
-// Wait is a Take that waits until the request fits, also if others get ahead. If ctx ends before, it returns the last
+// Wait is a Take that waits until the request fits, even if others spend first. If ctx ends first, it returns the last
 // refusal and ctx's error; a deadline earlier than the refusal's RetryAfter returns at once.
 func (g *Governor) Wait(ctx context.Context, r Request) (Decision, error) {
 	for {
@@ -77,7 +77,7 @@ func (g *Governor) room(ctx context.Context, a Ask) (int64, error) {
 	return room, nil
 }
 
-// times returns the ask for so many calls; 0 peeks.
+// times returns the ask for several calls; 0 peeks.
 func (a Ask) times(calls int64) Ask {
 	a.Charges = slices.Clone(a.Charges)
 	for i := range a.Charges {

@@ -6,8 +6,8 @@ import (
 )
 
 // CountOn returns the tariff for an account whose day was counted in a zone until now, and in t.LongDay at the last
-// change before: if t has another zone, a long day spans both zones' days around now. Zones are named as
-// time.LoadLocation knows them; "" is none.
+// change before: if t has another zone, a long day spans both zones' days around now. zone is a name for
+// time.LoadLocation; "" is none.
 func (t *Tariff) CountOn(zone string, now time.Time) *Tariff {
 	on := *t
 	was, err := time.LoadLocation(zone)

@@ -12,17 +12,18 @@ import (
 type Pace struct {
 	// Gap is the time between slots of the job, whose keys take turns. 0: the job is not paced.
 	Gap time.Duration
-	// Round is the time between slots of a series, and the age limit of its data: Gap times the number of keys or,
-	// while nothing is left until Hold and Gap is only a wait, the number of slots that the budget of a whole window
-	// pays for. 0 for the job's own interval.
+	// Round is the time between slots of a series, and the age limit of its data: Gap times the number of keys. While
+	// nothing is left until Hold, Gap is only a wait, and Round comes from the number of slots that a whole window's
+	// budget pays for. 0 for the job's own interval.
 	Round time.Duration
-	// Eases is when a window that slows the job has more. From then on, Eased is the time between its slots; 0: Gap is.
+	// Eases is when a window that slows the job has more room. From then on, Eased is the time between its slots; 0:
+	// Gap stays.
 	Eases time.Time
 	Eased time.Duration
 	// Last is when the job's newest slot, of any key, was due; zero if it has none.
 	Last time.Time
-	// Hold is until when the budget pays for no slot at all; zero if it pays for the next one. A job with only a Hold
-	// keeps its interval: its slots are added, and wait for quota.
+	// Hold is the time until which the budget pays for no slot at all; zero if it pays for the next one. A job with
+	// only a Hold keeps its interval: its slots are added, and wait for quota.
 	Hold time.Time
 	// UsedUp means that nothing is left until Hold, and series wait for that. Otherwise Hold only delays the next
 	// turn.
@@ -68,7 +69,7 @@ func (p *Pace) after(turn, now time.Time) time.Time {
 	return next
 }
 
-// RoundAt returns how long so many turns after one at t take.
+// RoundAt returns the time that the given number of turns after one at t takes.
 func (p *Pace) RoundAt(t time.Time, turns int) time.Duration {
 	turn := t
 	for range turns {
@@ -89,8 +90,8 @@ func (all Schedule) AtPace(paces map[string]Pace) Schedule {
 	return out
 }
 
-// Waking returns the schedule of a machine that does not always run: wakes returns a time, or when it next runs after
-// it.
+// Waking returns the schedule of a machine that does not always run: wakes returns the first time at or after its
+// argument when the machine runs.
 func (all Schedule) Waking(wakes func(time.Time) time.Time) Schedule {
 	out := slices.Clone(all)
 	for i := range out {

@@ -32,7 +32,7 @@ type JobSchedule struct {
 	keys  []string                  // of the job's slots
 	cron  *cronLine                 // nil for an interval
 	pace  *Pace                     // nil: not paced
-	wakes func(time.Time) time.Time // a time, or when something next runs after it; nil: something always runs
+	wakes func(time.Time) time.Time // the first time at or after a time when something runs; nil: always
 }
 
 // NewJobSchedule checks a job's timing: exactly one of Every and Cron must be set, and no region twice. An error says

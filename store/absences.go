@@ -60,8 +60,8 @@ func putRequested(ctx context.Context, tx *txn, at time.Time, asked ingest.Asked
 }
 
 // noteAbsences notes the stored videos that an answer left out. If confirmed, it deletes the videos that a look-up
-// had left out ingest.RecheckAfter or longer before, unless the answer lacks others too. confirmed is for a question
-// in the company of witnesses: the same question may get the same answer from a cache on the way.
+// had left out ingest.RecheckAfter or longer before, unless the answer lacks others too. confirmed says that witnesses
+// were asked for, too: a repeated question may get its answer from a cache on the way.
 func noteAbsences(ctx context.Context, tx *txn, at time.Time, absent []string, confirmed,
 	proved bool) (doubted, deleted int, err error) {
 	if len(absent) == 0 {

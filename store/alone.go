@@ -34,5 +34,5 @@ func (s *Store) Alone(ctx context.Context, name string, do func() error) error {
 	}
 	err = do()
 	_, unmark := s.exec(context.WithoutCancel(ctx), doing, `DELETE FROM meta WHERE name = ?`, name)
-	return cmp.Or(err, unmark) // a mark that stays keeps others out for a while, and mostly for the reason that err names
+	return cmp.Or(err, unmark) // a remaining mark keeps others out for a while; err mostly says why
 }

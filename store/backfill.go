@@ -107,15 +107,15 @@ func endPieces(ctx context.Context, tx *txn, backfill int64, now time.Time) (int
 			WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`)
 }
 
-// ReleaseDead makes the slots of dead runs claimable at once; died tells them by the owner's name.
+// ReleaseDead makes the slots of dead runs claimable at once; died recognizes a dead run by its owner's name.
 func (s *Store) ReleaseDead(ctx context.Context, now time.Time, died func(owner string) bool) error {
 	owners, err := column[string](ctx, s.read,
 		`SELECT DISTINCT owner FROM slots WHERE state = 'claimed' AND lease > ?`, now.UnixMilli())
 	owners = slices.DeleteFunc(owners, func(owner string) bool { return !died(owner) })
 	if err != nil || len(owners) == 0 {
-		return s.explain(ctx, "look for what runs hold that have died", err)
+		return s.explain(ctx, "find the slots of dead runs", err)
 	}
-	_, err = s.exec(ctx, "take over from runs that have died", `
+	_, err = s.exec(ctx, "take over the slots of dead runs", `
 		UPDATE slots SET lease = ?2 WHERE state = 'claimed' AND lease > ?2 AND owner IN (SELECT value FROM json_each(?1))`,
 		listJSON(owners), now.UnixMilli())
 	return err

@@ -141,8 +141,8 @@ func scanBackfill(row scanner) (b BackfillStatus, err error) {
 	return b, err
 }
 
-// countPieces sums up the pieces of each as the next claim would find them: a piece with an expired lease is due. Open
-// pieces of a cancelled backfill count as skipped unless a run works on them.
+// countPieces sums up the pieces of each backfill as the next claim would find them: a piece with an expired lease is
+// due. Open pieces of a cancelled backfill count as skipped unless a run works on them.
 func countPieces(ctx context.Context, tx *txn, list []BackfillStatus, now time.Time) error {
 	rows, of := make([]int64, len(list)), map[int64]*BackfillStatus{}
 	for i := range list {

@@ -77,12 +77,12 @@ func (c *CallCounter) Total(ctx context.Context) (ingest.CallStats, error) {
 // CallStats returns the totals of calls to the upstream since the store was created, as saved by AddCallStats.
 func (s *Store) CallStats(ctx context.Context) (ingest.CallStats, error) {
 	stats, err := readCallStats(ctx, s.read)
-	return stats, s.explain(ctx, "read how calls were answered", err)
+	return stats, s.explain(ctx, "read the counts of calls", err)
 }
 
 // AddCallStats adds a process's calls to the upstream to the totals, which outlive the process.
 func (s *Store) AddCallStats(ctx context.Context, more ingest.CallStats) error {
-	return s.tx(ctx, "keep how calls were answered", func(tx *txn) error {
+	return s.tx(ctx, "save the counts of calls", func(tx *txn) error {
 		stats, err := readCallStats(ctx, tx)
 		if err != nil {
 			return err

@@ -8,8 +8,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// RegionsToName implements fetch.Library. Names last up to six days longer, each region's another time: not all are
-// asked for on one day again.
+// RegionsToName implements fetch.Library. Each region's names last up to six more days, a different time for each, so
+// that later fetches are spread over days.
 func (s *Store) RegionsToName(ctx context.Context, charted, stale time.Time) (regions []ingest.Region, err error) {
 	err = s.view(ctx, "find the regions whose categories have no names", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {

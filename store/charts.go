@@ -49,7 +49,8 @@ type Chart struct {
 type ChartQuery struct {
 	Region ingest.Region
 	Job    string // "": the job named chart, else the first that ever charted the region
-	// due at or before it; zero or later than now: the newest that is not in the future; zero, and all are: the newest
+	// due at or before it; zero or later than now: the newest that is not in the future; zero while all are in the
+	// future: the newest
 	At      time.Time
 	Partial bool // includes charts that were cut short or came back short
 	Limit   int  // at most this many items; 0: all
@@ -149,7 +150,8 @@ func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 	return c, err
 }
 
-// until returns the last second of charts at a time (zero: now): those in the future count for nothing.
+// until returns the last due time, in seconds, of the charts that count at a time (zero: now): charts in the future do
+// not.
 func (s *Store) until(at time.Time) int64 {
 	if now := future(s.now()); at.IsZero() || at.Unix() > now {
 		return now
@@ -247,8 +249,8 @@ func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 	return noChartError(fmt.Sprintf("no %s of %s%s%s is stored%s", kind, q.Region, job, when, hint))
 }
 
-// topTitles finds the first video in the newest chart of each of the regions ?1, due at ?2 or earlier; of several jobs'
-// charts the one named chart comes last, else the first.
+// topTitles finds the first video in the newest chart of each of the regions ?1, due at ?2 or earlier; of several
+// jobs' charts the chart of the job named chart comes last and counts, else the first.
 const topTitles = `
 SELECT key, title
 FROM (

@@ -16,7 +16,7 @@ const (
 	// enoughExact is the number of matches of whole words, several pages, that stops the last word from counting as a
 	// prefix.
 	enoughExact = 100
-	// fewMatches is the number of matches that makes a query not need forgiveness.
+	// fewMatches is the least number of matches that makes other spellings needless.
 	fewMatches = 3
 )
 
@@ -133,7 +133,7 @@ func (c choice) suffices(wider reading, order Order) bool {
 	}
 }
 
-// widen returns the choice with the matches of the query, read in the wider way; if these are not new, as it was.
+// widen returns the choice with the matches of the query, read in the wider way, or unchanged if these are not new.
 func (x *index) widen(ctx context.Context, c choice, query text.Query, wider reading, wanted ranking) (choice, error) {
 	found, err := x.find(ctx, query, wider == butOneWord, maxMatches)
 	if err != nil {
@@ -155,7 +155,7 @@ func (x *index) widen(ctx context.Context, c choice, query text.Query, wider rea
 	return c, nil
 }
 
-// find returns the newest atMost videos that match the query, or if so asked, all but one of its clauses.
+// find returns the newest atMost videos that match the query or, with butOne, all but one of its clauses.
 func (x *index) find(ctx context.Context, query text.Query, butOne bool, atMost int) (matches, error) {
 	if butOne {
 		return x.butOne(ctx, query)
@@ -163,8 +163,8 @@ func (x *index) find(ctx context.Context, query text.Query, butOne bool, atMost 
 	return x.match(ctx, query.Match(false), atMost)
 }
 
-// tagsWait reports whether the names are searched first: one word is found as fast in the names as anywhere, and if
-// that gives enough candidates, the other videos can wait.
+// tagsWait reports whether titles and channels are searched first: one word is found as fast there as in all fields,
+// and if that gives enough candidates, the other fields need not be searched.
 func (x *index) tagsWait(query text.Query) bool {
 	return x.q.Order == ByRelevance && query.IsWord() && !x.q.picky()
 }

@@ -19,38 +19,41 @@ type contradiction struct {
 var contradictions = []contradiction{
 	{what: "%d video{|s} {is|are} not in the index: no search finds {it|them}",
 		rows: `FROM video_facts WHERE gone = 0 AND id NOT IN (SELECT id FROM video_text_docsize)`},
-	{what: "%d row{|s} of the index {is|are} of no video",
+	{what: "%d row{|s} of the index {belongs|belong} to no video",
 		rows: `FROM video_text_docsize WHERE id NOT IN (SELECT id FROM video_facts)`},
-	{did: "gave up %d chart{|s} that {was|were} not whole any more",
+	{did: "gave up %d chart{|s} that {was|were} no longer complete",
 		mend: lostCharts +
 			`kind = 'chart' AND id IN (SELECT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts))`},
-	deleted("%d slot{|s} {is|are} of no series", `FROM slots WHERE series NOT IN (SELECT id FROM series)`),
-	deleted("%d placement{|s} {is|are} of no slot, or of no video",
+	deleted("%d slot{|s} {belongs|belong} to no series", `FROM slots WHERE series NOT IN (SELECT id FROM series)`),
+	deleted("%d placement{|s} {belongs|belong} to no slot, or to no video",
 		`FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM video_facts)`),
-	deleted("%d row{|s} of counts {is|are} of no video", `FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`),
+	deleted("%d row{|s} of counts {belongs|belong} to no video",
+		`FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`),
 	{what: "%d placement{|s} {is|are} in another series than {its|their} slot",
 		rows: `FROM placements JOIN slots ON slots.id = slot WHERE placements.series <> slots.series`,
 		mend: `UPDATE placements SET series = slots.series FROM slots WHERE slots.id = slot
 			AND placements.series <> slots.series`},
-	{what: "%d video{|s} {is|are} of a channel that is not there",
+	{what: "%d video{|s} {belongs|belong} to a missing channel",
 		rows: `FROM video_facts WHERE ` + lostChannels,
 		// until the video is fetched again
 		mend: `UPDATE video_facts SET channel = NULL, text_hash = ~text_hash, facts_hash = 0 WHERE ` + lostChannels},
 	{what: "%d video{|s} {has|have} lost {its|their} counts: no search finds {it|them}",
 		rows: `FROM video_facts WHERE gone = 0 AND id NOT IN (SELECT id FROM video_latest)`,
 		did:  "marked %d video{|s} to be refreshed, whose counts were lost", mend: restoreLatest},
-	deleted("%d description{|s} {is|are} of no video",
+	deleted("%d description{|s} {belongs|belong} to no video",
 		`FROM descriptions WHERE video NOT IN (SELECT id FROM video_facts)`),
-	deleted("%d absence{|s} {is|are} of no video", `FROM absences WHERE video NOT IN (SELECT id FROM video_facts)`),
-	deleted("%d piece{|s} {is|are} of no slot", `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`),
-	deleted("%d id{|s} that vanished {is|are} of no slot", `FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`),
-	deleted("%d piece{|s} {asks|ask} for nothing that can be read", `FROM pieces
+	deleted("%d absence{|s} {belongs|belong} to no video",
+		`FROM absences WHERE video NOT IN (SELECT id FROM video_facts)`),
+	deleted("%d piece{|s} {belongs|belong} to no slot", `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`),
+	deleted("%d id{|s} that vanished {belongs|belong} to no slot",
+		`FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`),
+	deleted("%d piece{|s} {has|have} a request that cannot be read", `FROM pieces
 		WHERE NOT json_valid(spec) OR NOT json_valid(waiting) OR NOT json_valid(listing)
 		   OR spec = '{}' AND waiting = '[]' AND known = 0 AND slot NOT IN (SELECT slot FROM vanished)
 		      AND slot IN (SELECT id FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed')
 		          AND videos = 0)`),
 	{mend: `DELETE FROM backfills WHERE ready AND id NOT IN (SELECT backfill FROM series WHERE backfill IS NOT NULL)`},
-	{what: "%d piece{|s} {is|are} of a backfill that is not there", rows: lostBackfills, mend: `
+	{what: "%d piece{|s} {belongs|belong} to a missing backfill", rows: lostBackfills, mend: `
 			INSERT INTO backfills (id, name, kind, identity, spec, cost_table, wait, created_at, cancelled_at)
 			SELECT backfill, 'bf-' || backfill, 'videos', 'lost ' || backfill, '{}', '', 0, max(newest) * 1000, ?1 ` +
 		lostBackfills + `

@@ -54,12 +54,14 @@ func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err
 	return slots, err
 }
 
-// clockAhead ends the job of a slot that keeps other slots' spends. No job in a config has such a name.
+// clockAhead is the end of the job's name of a slot that keeps other slots' spends. No job in a config has such a
+// name.
 const clockAhead = " (clock ahead)"
 
-// keepCharges adds a skipped slot for each series of slots in the future, with all that they spent: those calls were
-// made. When is not known, but not after now, so that it is due now and frees nothing early. It is in a series of its
-// own, since in theirs it would pass for the newest tick, and hide one that is yet to be fetched.
+// keepCharges adds a skipped slot for each series of slots in the future, with all their spends, since those calls
+// were made. They were made at an unknown time, but not after now. So the added slot is due now, and no unit comes
+// back early. It has a series of its own: in theirs it would count as the newest tick, and hide one that is yet to be
+// fetched.
 func keepCharges(ctx context.Context, tx *txn, spent []ingest.Slot, now time.Time) error {
 	kept := map[ingest.Series]*ingest.Slot{}
 	for _, slot := range spent {

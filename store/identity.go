@@ -36,7 +36,7 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 		return id, &ApplicationError{Path: path, ID: application}
 	case id.version < 1:
 		return id, &CorruptError{Path: path, Doing: doing,
-			Err: fmt.Errorf("the header says that it has version %d, which there is not", id.version)}
+			Err: fmt.Errorf("the header has version %d, which does not exist", id.version)}
 	case id.version > tables.Version():
 		return id, &VersionError{Path: path, Have: id.version, Know: tables.Version()}
 	}
@@ -56,9 +56,9 @@ var (
 	ErrEmpty = errors.New("it is empty")
 
 	// ErrForeign means that another program has added to a store, or changed, a table, a view, an index or a trigger.
-	ErrForeign = errors.New("it has something in its schema that ingest did not put there")
+	ErrForeign = errors.New("its schema has something that ingest did not create")
 
-	errUnwritable = errors.New("the header says that no program may write it: a byte of it has changed")
+	errUnwritable = errors.New("its header forbids writing: one of its bytes was changed")
 )
 
 // unwritable returns errUnwritable if a database's header forbids writing. It reads the header through SQLite, as

@@ -160,8 +160,8 @@ func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 	return s, nil
 }
 
-// CheckPlace reads a little as another process does, and returns why that finds no store in this one's place: a file
-// that is open and cached does not show that it was replaced or damaged. VersionError: a newer program has upgraded
+// CheckPlace reads a little as another process would, and returns an error if that finds no store in this one's place:
+// an open and cached file does not show that it was replaced or damaged. VersionError: a newer program has upgraded
 // it.
 func (s *Store) CheckPlace(ctx context.Context) error {
 	found := s

@@ -94,7 +94,7 @@ func TestForeignFilesAreRefusedUnchanged(t *testing.T) {
 		{"newer version", `PRAGMA user_version = 8`, "", &version, "has version 8, this program knows version 1: use the newer program that wrote it, or move it away and begin a new store: ingest run --accept-new-store"},
 		{"other application", `PRAGMA application_id = 0x12345678`, "", &application, "is not a store of ingest (application id 0x12345678)"},
 		{"no database", "", strings.Repeat("no database at all\n", 500), &corrupt, "is damaged or is no database"},
-		{"version that there is not", `PRAGMA user_version = 0`, "", &corrupt, "it has version 0, which there is not"},
+		{"a version that does not exist", `PRAGMA user_version = 0`, "", &corrupt, "the header has version 0, which does not exist"},
 		{"empty file", "", "", &corrupt, "run ingest doctor --repair"},
 	}
 	for _, tt := range tests {

@@ -27,7 +27,7 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 		slot.Videos, err = writePlacements(ctx, tx, id, series, page, slot.FetchedAt)
 		if err == nil && slot.State == ingest.Done {
 			least, most := 0, math.MaxInt32
-			if page.Next != "" { // it is as long as the job wants it
+			if page.Next != "" { // the job asked for no more pages
 				least, most = slot.Pages, slot.Pages
 			}
 			slot.Usual, err = usualVideos(ctx, tx, series, slot.DueAt, least, most)
@@ -41,8 +41,8 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 	return slot, err
 }
 
-// usualVideos returns the median of the videos of a series' last ten charts before a time that had any and so many
-// pages; 0: none had.
+// usualVideos returns the median number of videos in the last ten charts of a series before a time that have videos
+// and least to most pages; 0: there is none.
 func usualVideos(ctx context.Context, tx *txn, series int64, before time.Time, least, most int) (int, error) {
 	videos, err := column[int](ctx, tx, `
 		SELECT videos FROM slots WHERE series = ? AND due_at < ? AND kind = 'chart' AND state = 'done' AND videos > 0

@@ -215,7 +215,7 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 }
 
 // alreadyKnown selects the ids of ?1, a JSON array, that slot ?2 of backfill ?3 need not look up: their videos were
-// fetched at ?4 or later, or the slot or another of its backfill has them waiting or could not look them up.
+// fetched at ?4 or later, or they wait in a slot of the backfill, or it could not look them up.
 const alreadyKnown = `
 SELECT given.value FROM json_each(?1) AS given
 WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >= ?4)
@@ -247,7 +247,7 @@ func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.T
 	return nil
 }
 
-// vainFor is how long an id of a watch list that is of no video is not looked up again.
+// vainFor is how long an id of a watch list without a video is not looked up again.
 const vainFor = 24 * time.Hour
 
 // notInVain returns the ids without ids that a slot of the same series has looked up in vain since a time.

@@ -33,8 +33,8 @@ func (s *Store) CountToRefresh(ctx context.Context, now time.Time, n int) ([]int
 	return counts, err
 }
 
-// oldVideos selects up to ?4 videos last fetched before ?2, a time on day ?1: the videos that no backfill keeps
-// fresh, seen at ?3 or later, that will still have been seen lately, as ?3 defines now, when they are old enough.
+// oldVideos selects up to ?4 videos last fetched before ?2, a time on day ?1, that no backfill keeps fresh. They were
+// seen at ?3 or later, and will still count as seen lately when they are old enough.
 const oldVideos = ` FROM videos WHERE fetched_day <= ?1 AND fetched_at < ?2
 	AND (upkeep = 1 OR upkeep IS NULL AND seen_at >= ?3 AND seen_at >= fetched_at - 345600000)
 	AND NOT EXISTS (SELECT 1 FROM absences WHERE video = videos.id AND asked_at > fetched_at)

@@ -120,7 +120,7 @@ func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (er
 	}
 	r.Broken = fmt.Sprintf("%s.broken-%s", d.path, d.now().UTC().Format("20060102T150405.000Z"))
 	if err := sqlitefile.Copy(f, r.Broken); err != nil {
-		return fmt.Errorf("keep %s as it is, as %s: %w: free some space", d.path, r.Broken, err)
+		return fmt.Errorf("keep a copy of %s as %s: %w: free some space", d.path, r.Broken, err)
 	}
 	draft, err := newDraft(ctx, d.path, "")
 	if err != nil {
@@ -158,11 +158,11 @@ func (d *database) buildDraft(ctx context.Context, file, draft, upstream string,
 	r.Lost = append(r.Lost, rescue.lost...)
 	slices.Sort(r.Lost)
 	if err := made.mend(ctx, r); err != nil {
-		return fmt.Errorf("make a whole store of the readable rows of %s: %w", d.path, err)
+		return fmt.Errorf("build a consistent store from the readable rows of %s: %w", d.path, err)
 	}
 	found, _, err := made.check(ctx)
 	if err == nil && len(found) > 0 {
-		err = fmt.Errorf("the readable rows of %s make no whole store (%s): "+
+		err = fmt.Errorf("no consistent store can be built from the readable rows of %s (%s):"+
 			"restore a backup, or move it away and fetch again", d.path, found[0])
 	}
 	return err
@@ -246,7 +246,7 @@ func (s *Store) LostSlots(ctx context.Context) (time.Time, error) {
 // repairBlocks corrects video_blocks.
 func (d *database) repairBlocks(ctx context.Context, r *Repaired) error {
 	charted, watched := 0, 0
-	err := d.tx(ctx, "note which videos were charted where, and how much they are watched", func(tx *txn) error {
+	err := d.tx(ctx, "correct the regions and views that searches use", func(tx *txn) error {
 		hidden, traits, err := wrongBlocks(ctx, tx)
 		if err != nil {
 			return err
@@ -261,7 +261,7 @@ func (d *database) repairBlocks(ctx context.Context, r *Repaired) error {
 		return writeTraits(ctx, tx, traits)
 	})
 	r.recordDone("put %d video{|s} back into the regions that charted {it|them}", charted)
-	r.recordDone("noted how much %d video{|s} {is|are} watched, and {its|their} category", watched)
+	r.recordDone("corrected the views and category of %d video{|s} for searches", watched)
 	return err
 }
 
@@ -294,7 +294,7 @@ func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
 		did, find string
 		write     func(context.Context, *txn, []int64) error
 	}{
-		{"took %d row{|s} of no video out of the index",
+		{"removed %d row{|s} without a video from the index",
 			`SELECT id FROM video_text_docsize WHERE id > ? AND id NOT IN (SELECT id FROM videos) ORDER BY id LIMIT ?`,
 			func(ctx context.Context, tx *txn, ids []int64) error {
 				return execJSON(ctx, tx, `DELETE FROM video_text WHERE rowid IN (SELECT value FROM json_each(?1))`, ids)

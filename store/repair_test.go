@@ -56,10 +56,10 @@ func repair(t testing.TB, dir string) store.Repaired {
 // spoiled are ways for an undamaged file to hold a wrong store, and Check's words about each.
 var spoiled = []struct{ sql, says string }{
 	{`DELETE FROM video_text WHERE rowid % 3 = 0`, "20 videos are not in the index: no search finds them"},
-	{`INSERT INTO video_text (rowid, title) VALUES (999, 'gespenst')`, "1 row of the index is of no video"},
-	{`DELETE FROM video_facts WHERE id = 7`, "1 row of the index is of no video; 3 placements are of no slot, or of no video; 1 row of counts is of no video"},
+	{`INSERT INTO video_text (rowid, title) VALUES (999, 'gespenst')`, "1 row of the index belongs to no video"},
+	{`DELETE FROM video_facts WHERE id = 7`, "1 row of the index belongs to no video; 3 placements belong to no slot, or to no video; 1 row of counts is of no video"},
 	{`DELETE FROM video_latest WHERE id IN (7, 8)`, "2 videos have lost their counts: no search finds them"},
-	{`DELETE FROM slots WHERE id = 1`, "40 placements are of no slot, or of no video"},
+	{`DELETE FROM slots WHERE id = 1`, "40 placements belong to no slot, or to no video"},
 	{`UPDATE placements SET series = 2 WHERE slot = 1 AND rank < 6`, "5 placements are in another series than their slot; 5 videos are not found in a region that charted them"},
 	{`DELETE FROM video_blocks WHERE id >= 4294967296`, "80 videos are not found in a region that charted them"},
 	{`UPDATE video_blocks SET bytes = zeroblob(256) WHERE id >> 32 = 1`, "40 videos are not found in a region that charted them"},
@@ -67,7 +67,7 @@ var spoiled = []struct{ sql, says string }{
 	{`DELETE FROM video_blocks WHERE id < 4294967296`, "60 videos are watched more or less than a search assumes, or of another category"},
 	{`UPDATE video_latest SET views = 1000 WHERE id = 7`, "1 video is watched more or less than a search assumes, or of another category"},
 	{`UPDATE slots SET series = 77 WHERE due_at = (SELECT max(due_at) FROM slots)`, "1 slot is of no series; 1 series has another newest slot than it says; 1 series has another slot to claim than it says"},
-	{`DELETE FROM channels WHERE id = 1`, "4 videos are of a channel that is not there"},
+	{`DELETE FROM channels WHERE id = 1`, "4 videos belong to a missing channel"},
 	{`UPDATE series SET newest = newest - 60`, "2 series have another newest slot than they say"},
 	{`UPDATE series SET open = NULL`, "1 series has another slot to claim than it says"},
 	{`UPDATE series SET open = 5`, "2 series have another slot to claim than they say"},
@@ -164,9 +164,9 @@ func TestRepairMovesTheReadableRows(t *testing.T) {
 		name, table string
 		lost        []string
 	}{
-		{"videos", "video_facts", []string{"charts that were not whole any more", "video_facts: the rows on unreadable pages"}},
+		{"videos", "video_facts", []string{"charts that were no longer complete", "video_facts: the rows on unreadable pages"}},
 		{"counts", "video_latest", []string{"video_latest: the rows on unreadable pages"}},
-		{"placements", "placements", []string{"charts that were not whole any more", "placements: the rows on unreadable pages"}},
+		{"placements", "placements", []string{"charts that were no longer complete", "placements: the rows on unreadable pages"}},
 		{"slots", "slots", []string{"slots: the rows on unreadable pages"}},
 		{"series", "series", []string{"series: the rows on unreadable pages"}},
 		{"channels", "channels", []string{"channels: the rows on unreadable pages"}},

@@ -20,7 +20,7 @@ func TestChartsOfATableThatReadsAsEmptyAreLost(t *testing.T) {
 		copy(b, []byte{10, 0, 0, 0, 0, 16, 0, 0}) // a leaf of an index without cells, as an empty table without rowids is
 	})
 	r := repair(t, dir)
-	if lost := strings.Join(r.Lost, "; "); !strings.Contains(lost, "charts that were not whole any more") {
+	if lost := strings.Join(r.Lost, "; "); !strings.Contains(lost, "charts that were no longer complete") {
 		t.Errorf("lost %q", lost)
 	}
 	db = raw(t, path)

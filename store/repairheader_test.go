@@ -112,7 +112,7 @@ func TestAHeaderThatForbidsWritingIsNamed(t *testing.T) {
 	if _, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream}); !errors.As(err, &corrupt) || !strings.Contains(err.Error(), "doctor --repair") {
 		t.Errorf("opened to write: %v", err)
 	}
-	if found, err := glance(t, dir); err != nil || len(found) != 1 || !strings.Contains(found[0], "no program may write it") {
+	if found, err := glance(t, dir); err != nil || len(found) != 1 || !strings.Contains(found[0], "its header forbids writing") {
 		t.Errorf("check says %q, %v", found, err)
 	}
 }

@@ -124,7 +124,7 @@ func (s *salvage) dropPartialCharts(ctx context.Context, tx *txn, slots []int64)
 	if len(slots) == 0 {
 		return nil
 	}
-	s.lost = append(s.lost, counted("%d chart{|s} that {was|were} not whole any more", len(slots)))
+	s.lost = append(s.lost, counted("%d chart{|s} that {was|were} no longer complete", len(slots)))
 	return execEach(ctx, tx, slots,
 		`DELETE FROM placements WHERE slot IN (SELECT value FROM json_each(?1))`,
 		lostCharts+`id IN (SELECT value FROM json_each(?1))`)

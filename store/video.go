@@ -16,7 +16,7 @@ const videoColumns = `
 	video_id, videos.title, coalesce(channels.title, ''), coalesce(channels.channel_id, ''), category, language, thumbnail,
 	published_at, duration_s, live, tags, videos.views, videos.likes, videos.comments`
 
-// withGone is the view videos with the gone ones: they have an id and no more.
+// withGone is the view videos including gone videos, which have nothing but an id.
 const withGone = `(SELECT video_facts.*, views, likes, comments FROM video_facts
 	LEFT JOIN video_latest USING (id)) AS videos`
 
@@ -51,7 +51,7 @@ func readTags(stored string) (tags []string) {
 	return tags
 }
 
-// needsJSON reports whether only a JSON parser reads the rune right: an escape, a control character, or no UTF-8.
+// needsJSON reports whether only a JSON parser reads the rune right: an escape, a control character, or invalid UTF-8.
 func needsJSON(r rune) bool { return r == '\\' || r < ' ' || r == utf8.RuneError }
 
 // Statements for scanText: selectText, ", " and more columns, fromTexts.

@@ -25,7 +25,7 @@ type app struct {
 	tariff  func() (*quota.Tariff, error) // the costs of the configured upstream, read when first asked for
 	started bool                          // the arguments were accepted: later errors are not usage errors
 
-	corrects bool // the command counts the spends under the pool's old name
+	corrects bool // the command may add the spends under a pool's old name
 	newStore bool // a store may be made although the ledger knows of one
 
 	// wrapPass may wrap the parts of a pass before it begins. It is nil except in tests.

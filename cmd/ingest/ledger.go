@@ -129,8 +129,8 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 	return local, err
 }
 
-// checkCountable fails if quota.db is missing and the store shows that it was there: a new one would begin from
-// nought, after any spends. Without a store nothing was fetched yet.
+// checkCountable fails if quota.db is missing and the store shows that it was there: a new one would begin at 0 and
+// forget all spends. Without a store nothing was fetched yet.
 func (a *app) checkCountable(ctx context.Context) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	if a.cfg.Ledger != "sqlite" || sqlitefile.Exists(path) {
@@ -145,8 +145,8 @@ func (a *app) checkCountable(ctx context.Context) error {
 			"put it back as it was, or run ingest quota rebuild, which says how to go on", ledgerFile, a.cfg.Data, trace)}
 }
 
-// traceOfSpending says how the store shows that something was spent which still counts; "" if it does not. A store that
-// cannot be read for now, or is not there, shows nothing.
+// traceOfSpending describes the store's evidence of spends that still count; "" if there is none. A missing store, or
+// one that cannot be read for now, has none.
 func (a *app) traceOfSpending(ctx context.Context) (string, error) {
 	tariff, err := a.tariff()
 	if err != nil {
@@ -191,7 +191,7 @@ func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, err
 	return asRemote(redisledger.Open(ctx, c.Ledger, redisledger.Options{}))
 }
 
-// asRemote returns no nil pointer beside an error, which is one of the config.
+// asRemote returns a nil interface beside an error, which comes from the config.
 func asRemote[R sharedledger.Remote](l R, err error) (sharedledger.Remote, error) {
 	if err != nil {
 		return nil, config.Invalid(err)
@@ -229,7 +229,7 @@ func (a *app) openCheckedLedger(ctx context.Context, spent slotsSpent) (*ledger,
 	return l, nil
 }
 
-// checkRenamed fails if the ledger has counts that the costs leave out, since a pool has another name there.
+// checkRenamed fails if the ledger has counts under a pool's name that the costs no longer have.
 func (a *app) checkRenamed(ctx context.Context, l *ledger) error {
 	spent, err := l.journal.Spent(ctx, l.Account, l.Now().Add(-l.Tariff.Horizon()), 0)
 	if err != nil {
@@ -259,8 +259,8 @@ func (a *app) checkLost(ctx context.Context, l *ledger) error {
 	lacks := map[string]int64{}
 	for _, s := range missing {
 		if l.Tariff.CheckPool(s.Pool) != nil {
-			return config.Invalid(fmt.Errorf("the slots in %s spent of pool %s, which the costs do not have. "+
-				"If it was renamed, add it to the line of the pool that it is now, its first name first: was: [FIRST, %[2]s]",
+			return config.Invalid(fmt.Errorf("slots in %s spent from pool %s, which the costs do not have."+
+				"If it was renamed, list its earlier names in the line of the present pool, oldest first: was: [FIRST, %[2]s]",
 				a.storeName(), s.Pool))
 		}
 		lacks[s.Pool] += s.Amount

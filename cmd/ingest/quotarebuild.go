@@ -40,8 +40,8 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 }
 
 // beginAnew makes quota.db if it is missing, with the readable content of from, the newest one that was moved away.
-// lost says why more may have been spent: then every pool of the new file is closed, and of a ledger on a
-// server, which need not have the spends made here without it.
+// lost says why more may have been spent. Then every pool is closed, in the new file and on a server's ledger, which
+// may lack spends made here without it.
 func (a *app) beginAnew(ctx context.Context) (from, lost string, err error) {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	if sqlitefile.Exists(path) {
@@ -82,8 +82,8 @@ func (a *app) closeUnknown(ctx context.Context, l quota.Ledger) error {
 	return nil
 }
 
-// recount counts the slots' spends again that the ledger lacks, beside its content from a file. lost says why more
-// may have been spent.
+// recount adds the slots' spends that the ledger lacks to its content from a file. lost says why more may have been
+// spent.
 func (a *app) recount(ctx context.Context, from, lost string) error {
 	n, err := a.rebuild(ctx, &lost, false)
 	if err != nil && (from+lost == "" || !errors.Is(err, errLacksNothing)) {
@@ -98,7 +98,7 @@ func (a *app) recount(ctx context.Context, from, lost string) error {
 			return err
 		}
 		return codeError{exitUnavailable, fmt.Errorf("%s: the other spends are not known. "+
-			"Every pool is closed until none of that can count, or until you post today's figure from "+
+			"Every pool is closed until none of them can count, or until you post today's figure from"+
 			"the provider's console, or the figure for a pool's longer window: ingest quota post POOL N counts "+
 			"that and opens the pool (%w)", lost, quota.ErrClosed)}
 	})
@@ -111,7 +111,7 @@ func movedAway(path string) []string {
 	return names
 }
 
-// errLacksNothing means that the ledger knows all that the store's slots spent.
+// errLacksNothing means that the ledger has every spend of the store's slots.
 var errLacksNothing = errors.New("nothing to rebuild")
 
 // setAside renames a damaged quota.db, with the files that SQLite keeps beside it.
@@ -141,8 +141,8 @@ func (a *app) setAside(ctx context.Context) error {
 }
 
 // rebuild posts the slots' spends that the ledger lacks. It refuses while another process does the same: together
-// they would count it twice. A ledger that lacks something may lack more: then lost says so, and every pool is closed
-// first; nil: none is. ahead says that charges of a fast clock were found before.
+// they would count it twice. A ledger that lacks something may lack more: lost then gets the reason, and every pool is
+// closed first; nil: no pool is. ahead says that charges of a fast clock were found before.
 func (a *app) rebuild(ctx context.Context, lost *string, ahead bool) (slots int, err error) {
 	s, err := a.writableStore(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -184,7 +184,7 @@ func (a *app) rebuildAlone(ctx context.Context, lost *string, ahead bool) (slots
 		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: "+
 			"%w; correct it with ingest quota post", l.Account, a.storeName(), errLacksNothing)}
 	}
-	// A fast clock has deleted the missing spends: without other spenders that is all.
+	// A fast clock deleted the missing spends: without other spenders nothing else is missing.
 	if len(missing) > 0 && lost != nil && *lost == "" && (moved == 0 && !ahead || a.othersSpend(ctx, l)) {
 		*lost = fmt.Sprintf("the ledger of account %s lacked %s that slots spent", l.Account,
 			term.Amount(audit.Units(missing), "units"))

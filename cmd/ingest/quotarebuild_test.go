@@ -212,7 +212,7 @@ func TestLongSpendsThatAFastClockForgotAreCountedAgain(t *testing.T) {
 		}
 		at(t, "2026-02-14T10:50:00Z")
 		out, _ := ingestCode(t, exitOK, "doctor", "--repair", "--all")
-		if !strings.Contains(strings.Join(strings.Fields(out), " "), "which that clock had let slide") {
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), "which the ledger forgot under that clock") {
 			t.Errorf("doctor --repair:\n%s", out)
 		}
 		doc := ingestJSON[quotaDocument](t, exitOK, "quota")

@@ -103,7 +103,7 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 // quotaFlags are the parts that the quota command reports.
 type quotaFlags struct {
 	purpose quota.Purpose // the exit code is 75 if nothing is left for it
-	since   config.Since  // who spent it since then; zero: as far back as a window counts
+	since   config.Since  // list the spends since then; zero: as far back as a window counts
 	all     bool
 }
 

@@ -24,7 +24,7 @@ func TestServeWarnsWhereOthersCanReachIt(t *testing.T) {
 	for address, warned := range map[string]int{"127.0.0.1:0": 0, "0.0.0.0:0": 1} {
 		d := startServe(t, "--listen", address)
 		d.end(syscall.SIGTERM)
-		if n := strings.Count(d.stderr.String(), "others than this machine can reach"); n != warned {
+		if n := strings.Count(d.stderr.String(), "other machines can reach"); n != warned {
 			t.Errorf("--listen %s: %d warnings, want %d", address, n, warned)
 		}
 	}

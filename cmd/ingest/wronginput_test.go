@@ -94,7 +94,7 @@ var wrongInputs = []struct {
 	{"backfill plan videos absent.txt", exitUsage, "read the ids"},
 	// The configuration.
 	{"config check --config absent.yaml", exitConfig, "absent.yaml"},
-	{"config check --config key.yaml", exitConfig, `key.yaml:2: unknown field "key": a key is a secret and not for this file`},
+	{"config check --config key.yaml", exitConfig, `key.yaml:2: unknown field "key": a key is a secret and does not belong here`},
 	{"config check --config hosts.yaml", exitConfig, `hosts.yaml:1: hosts: "two" is not a whole number`},
 	{"config check --config tabs.yaml", exitConfig, "tabs.yaml:2: a tab"},
 	{"config check --config port.yaml", exitConfig, "did you mean 127.0.0.1:8080?"},

@@ -47,7 +47,7 @@ func (e apiError) meaning(method string, status int) (fetch.CallVerdict, string)
 	case status == http.StatusTooManyRequests, status == http.StatusForbidden && e.isRateLimit():
 		return fetch.Burst, "Dailymotion says too many calls came at once"
 	case status == http.StatusUnauthorized:
-		return fetch.BadKey, "Dailymotion asks for an access token, which this program has none of"
+		return fetch.BadKey, "Dailymotion asks for an access token, which this program does not have"
 	case status != http.StatusBadRequest && status != http.StatusNotFound:
 		return fetch.Rejected, "Dailymotion rejects the request"
 	case e.isAbout("country"):

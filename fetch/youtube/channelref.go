@@ -91,7 +91,7 @@ func isChannelID(s string) bool {
 // validHandle checks the part after the @: letters and digits of any script, and . _ - · between them.
 // https://support.google.com/youtube/answer/11585688
 func validHandle(s string) bool {
-	// how many it takes is the provider's to judge
+	// the provider judges their number
 	if n := utf8.RuneCountInString(s); n < 1 || n > 100 || !utf8.ValidString(s) {
 		return false
 	}

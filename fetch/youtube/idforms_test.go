@@ -81,7 +81,7 @@ func TestHandlesOfAnyLengthAndScriptAreTheProvidersToJudge(t *testing.T) {
 
 func TestAQuoteThatDoesNotEndIsRefused(t *testing.T) {
 	_, err := youtube.ReadIDs(strings.NewReader("video_id,title\ndQw4w9WgXcQ,\"one\njNQXAC9IVRw,two\n"), func(int, string, string) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "on line 2 a quoted cell begins") {
+	if err == nil || !strings.Contains(err.Error(), "the quoted cell that begins on line 2") {
 		t.Errorf("%v", err)
 	}
 }

@@ -135,8 +135,8 @@ func (l *idReader) readRow() error {
 func (l *idReader) finish(row *row) error {
 	for begin := l.number; row.quoted; {
 		if l.ended || l.number-begin >= maxRecord {
-			return fmt.Errorf("read the ids: on line %d a quoted cell begins that does not end: "+
-				"add its second quote, or take it out", begin)
+			return fmt.Errorf("read the ids: the quoted cell that begins on line %d does not end:"+
+				"add the closing quote, or remove the first one", begin)
 		}
 		line, _, err := l.next()
 		if err != nil {
@@ -188,9 +188,9 @@ func (l *idReader) add(ids ...VideoID) error {
 // compound matches words without spaces between them, as HelloWorld1.
 var compound = regexp.MustCompile(`^(?:[A-Za-z]?[a-z]{2,})+[0-9]*$`)
 
-// severalIDs returns the videos of a line that has nothing else, but for a comment, or the mark of an item or of a
-// yt-dlp archive before the first; or the only video that the URLs of another line name, which does not begin with
-// one; nil if there is none.
+// severalIDs returns the videos of a line that has only ids and URLs, apart from a comment, or the mark of an item or
+// of a yt-dlp archive before the first. For a line that begins with other text it returns the one video that its URLs
+// name. nil if there is none.
 func severalIDs(line []byte) (ids []VideoID) {
 	if bytes.Count(line, []byte{'"'})%2 > 0 {
 		return nil // a cell goes on in the next line

@@ -297,10 +297,10 @@ func (b errorBody) refusedKey(status int) (meaning, bool) {
 	return refusesKey, b.console
 }
 
-// classifyLimit tells a quota per day from one per minute, which share reasons, and names the spent pool. ErrorInfo's
-// metadata decides, as seen in production: quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit
-// "...PerDay..." or "...PerMinute...". Without metadata the message decides, then a short wait that the answer asks
-// for, then the reason. sure says that the metadata showed a burst.
+// classifyLimit distinguishes a quota per day from one per minute, which have the same reasons, and names the spent
+// pool. ErrorInfo's metadata decides, as seen in production: quota_unit "1/d/{project}" or "1/min/{project}/{user}",
+// quota_limit "...PerDay..." or "...PerMinute...". Without metadata the message decides, then a short wait that the
+// answer asks for, then the reason. sure says that the metadata showed a burst.
 func (b errorBody) classifyLimit(m meaning) (_ meaning, pool string, sure bool) {
 	if m.verdict != fetch.Spent && m.verdict != fetch.Burst {
 		return m, "", false

@@ -43,7 +43,7 @@ func ParseVideo(s string) (id string, why string) {
 		if len(s) != len(VideoID{}) {
 			return "", fmt.Sprintf("an id has %d characters, and this has %d", len(VideoID{}), utf8.RuneCountInString(s))
 		}
-		return "", "no id has such a character: there are letters, digits, - and _"
+		return "", "ids have only letters, digits, - and _"
 	}
 	u, ok := pageURL(s)
 	if !ok {

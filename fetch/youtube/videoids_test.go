@@ -139,7 +139,7 @@ func FuzzReadIDs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l, err := youtube.ReadIDs(bytes.NewReader(data), func(int, string, string) error { return nil })
 		if err != nil {
-			if !strings.Contains(err.Error(), "a quoted cell begins that does not end") {
+			if !strings.Contains(err.Error(), "does not end: add the closing quote") {
 				t.Fatal(err)
 			}
 			return

@@ -64,7 +64,7 @@ func Trace(ctx context.Context, s Store, since time.Time) (string, error) {
 }
 
 // Renamed returns why the tariff's names must not be used with a ledger that has counted these sums, by the names of
-// the ledger; nil if they may: no count may be left out because a pool has another name now.
+// the ledger; nil if they may. A count under a pool's earlier name would be left out.
 func Renamed(spent []quota.Spent, t *quota.Tariff) error {
 	used := quota.Cost{}
 	for _, s := range spent {

@@ -152,8 +152,9 @@ func refusals(days []OthersDay) (n int) {
 }
 
 // sureUntil returns the time when the provider may begin to refuse today although the plan keeps to the level: the
-// earliest when it did on a remembered day or, if today's charts are faster, when they reach that day's count.
-// By then others may have taken as much. Zero: one refusal at most is remembered, and others are not expected again.
+// earliest time of its refusal on a remembered day or, if today's charts are faster, the time when they reach that
+// day's count. By then others may have taken as much. Zero: one refusal at most is remembered, and others are not
+// expected again.
 func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.Time) {
 	for _, pool := range t.Pools {
 		days := h[pool.Name]
@@ -181,8 +182,8 @@ func (d OthersDay) again(today time.Time) time.Time {
 	return earlier(today.Add(hour), d.Begins.Add(today.Sub(d.Begins).Round(day)+hour))
 }
 
-// isIrregular reports whether others do not come at the same hours: until an hour when the provider refused they had
-// taken less than until the same or an earlier hour of another day, by more than a sixteenth of that day's count.
+// isIrregular reports whether others come at different hours: the provider refused on one day no later than on
+// another, although the ledger had counted less, by more than a sixteenth of the other day's count.
 func isIrregular(days []OthersDay) bool {
 	for _, a := range days {
 		for _, b := range days {

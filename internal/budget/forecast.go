@@ -27,8 +27,8 @@ type Forecast struct {
 	RunsOutAt time.Time `json:"runs_out_at,omitzero"` // when the first slot that cannot be paid for is due
 	BackAt    time.Time `json:"back_at,omitzero"`     // when units for what has to wait come back, after RunsOutAt
 	// SureUntil is the earliest time of an unforeseen refusal on a day before, or when today's charts reach its count, if
-	// the plan depends on that: the provider may refuse from then on, as others come again. While a refusal is doubted, it
-	// is when one call asks again.
+	// the plan depends on that: the provider may refuse from then on, since others may come again. While a refusal is
+	// doubted, it is when one call asks again.
 	SureUntil time.Time `json:"sure_until,omitzero"`
 }
 

@@ -10,8 +10,8 @@ import (
 // of time.Local, which changes to winter time with its user. The rest is spread over the other hours.
 type IdleHours uint32
 
-// idleDays is on how many days in a row nothing must have run in an hour, and idleStretch how many such hours in a row
-// count: a timer that fires every few hours leaves gaps, too.
+// idleDays is on how many days in a row an hour must have had no run, and idleStretch how many such hours in a row
+// count as idle: a timer that fires every few hours leaves gaps, too.
 const idleDays, idleStretch = 3, 4
 
 // idle returns the hours when nothing ran on the last days, nor today.
@@ -76,7 +76,7 @@ func (i IdleHours) awake(from, to time.Time) time.Duration {
 	return sum
 }
 
-// wakes returns a time, or when the idle hours around it end.
+// wakes returns the first time, not before t, that is not idle.
 func (i IdleHours) wakes(t time.Time) time.Time {
 	for i != 0 {
 		idle, ends := i.hour(t)

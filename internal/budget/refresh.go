@@ -13,7 +13,7 @@ import (
 )
 
 // A refresh looks up the videos that are old enough. If a day within the next five has more of them than a refresh may
-// look up, those are spread evenly over the days until then, so that none is late where that can be.
+// look up, they are spread evenly over the days until then, so that none is late if possible.
 
 // mostToRefresh bounds how many videos are counted to price a refresh.
 const mostToRefresh = 50_000

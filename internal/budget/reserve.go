@@ -97,7 +97,7 @@ type usualCost struct {
 	inVain      float64    // of them, a chart's charges without a page
 }
 
-// of returns the cost of so many slots. Calls in vain come by chance: of two runs in a hundred they take more.
+// of returns the cost of several slots. Calls fail by chance: in two runs of a hundred they cost more.
 func (u usualCost) of(slots int) quota.Cost {
 	if u.slots == 0 {
 		return u.price.Times(int64(slots))

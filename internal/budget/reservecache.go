@@ -49,7 +49,7 @@ func (r *ReserveCache) Reserve(ctx context.Context) quota.Reserve {
 		return r.last
 	}
 	if err := r.update(ctx, now); err != nil && ctx.Err() == nil {
-		r.Log.WarnContext(ctx, "the last known reserve for the schedule holds", slog.Any("error", err))
+		r.Log.WarnContext(ctx, "the last known reserve for the schedule is used", slog.Any("error", err))
 	}
 	return r.last
 }

@@ -16,7 +16,7 @@ type room struct {
 }
 
 type windowRoom struct {
-	left    int64 // at the time of the last question; negative if more is counted than the purpose may see used
+	left    int64 // at the time of the last question; negative if more is used than the purpose may use
 	length  time.Duration
 	returns []quota.Return // still to come
 	drawn   []quota.Return // the drawn amounts, with the times of their return
@@ -43,8 +43,8 @@ func newRoom(p quota.PoolReport, left func(quota.WindowState) int64, grace time.
 	return r
 }
 
-// at returns the amount that may be drawn at t; it is negative if more is counted than the purpose may see used. A
-// pool that a report does not have, nil, is not counted.
+// at returns the amount that may be drawn at t; it is negative if more is used than the purpose may use. A pool that a
+// report does not have, nil, is not counted.
 func (r *room) at(t time.Time) int64 {
 	least := int64(quota.MaxLimit)
 	if r == nil {
@@ -61,7 +61,7 @@ func (r *room) at(t time.Time) int64 {
 	return least
 }
 
-// pays reports whether so much may be drawn at t, or so soon afterwards that no chart is late.
+// pays reports whether the amount may be drawn at t, or so soon afterwards that no chart is late.
 func (r *room) pays(amount int64, t time.Time) bool {
 	if r.at(t) >= amount {
 		return true
@@ -96,8 +96,8 @@ func (r *room) draw(amount int64, t time.Time) {
 	}
 }
 
-// from returns the first time, not before t, at which so much may be drawn if nothing else is; zero if no known return
-// brings that. A pool that a report does not have is always open.
+// from returns the first time, not before t, at which the amount may be drawn if nothing else is; zero if the known
+// returns are too few. A pool that a report does not have is always open.
 func (r *room) from(amount int64, t time.Time) time.Time {
 	if r == nil {
 		return t
@@ -113,8 +113,9 @@ func (r *room) from(amount int64, t time.Time) time.Time {
 	return at
 }
 
-// comes returns the time of the return that leaves so much, zero if that is left already, and of the return before it.
-// If all known returns leave less, it returns the last of them as before, and how much is lacking.
+// comes returns the time of the return that makes the amount available, zero if it is available now, and the time of
+// the return before that one. If all known returns leave less, before is the last of them, and lacks the missing
+// amount.
 func (w windowRoom) comes(amount int64) (before, at time.Time, lacks int64) {
 	if w.left >= amount {
 		return before, at, 0

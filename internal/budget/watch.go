@@ -69,9 +69,9 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	return err
 }
 
-// Expected is a ledger's report for planning charts: all spends that are expected besides count as used.
+// Expected is a ledger's report for planning charts: all other expected spends count as used.
 type Expected struct {
-	quota.Report            // as if all else that is expected were used already
+	quota.Report            // as if all other expected spends were made already
 	Others       string     // the others' expected takes, in words; "": little
 	Refresh      quota.Cost // the refreshes' takes still to come before the provider's day ends
 	Idle         IdleHours

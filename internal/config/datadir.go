@@ -22,8 +22,8 @@ func defaultData() (string, error) {
 		_ = f.Close()
 		return system, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("%s is there but cannot be read: %w: "+
-			"run this with sudo, as under systemd only root and the service may look into it, or give --data", system, err)
+		return "", fmt.Errorf("%s exists but cannot be read: %w:"+
+			"under systemd only root and the service may read it: use sudo, or give --data", system, err)
 	}
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "ingest"), nil

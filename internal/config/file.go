@@ -54,9 +54,9 @@ type configFile struct {
 	Clients map[string]clientFile `yaml:"clients"`
 }
 
-// makePathsWhole counts relative paths from the directory of the config file: cron, systemd and a shell start ingest in
-// different ones, and each would get a ledger of its own, with the whole quota. Where a secret stands by mistake in
-// place of its file's name it stays as it is, since no message shows that.
+// makePathsWhole makes relative paths absolute, from the directory of the config file: cron, systemd and a shell start
+// ingest in different directories, and each would get a ledger of its own, with the whole quota. A secret that is
+// given by mistake in place of its file's name stays unchanged, since no message shows it.
 func (c *Config) makePathsWhole(f *configFile) error {
 	dir, err := filepath.Abs(filepath.Dir(c.File))
 	type field struct {
@@ -93,7 +93,7 @@ func (c *Config) makePathsWhole(f *configFile) error {
 func (*configFile) Hint(field string) string {
 	switch field {
 	case "key", "api_key":
-		return "a key is a secret and not for this file: put it into one of mode 600, and name that with key_file:"
+		return "a key is a secret and does not belong here: put it into a file of mode 600, and name that with key_file:"
 	case "keys", "key_files", "accounts", "projects":
 		return OneKey
 	}
@@ -187,7 +187,7 @@ func (j jobFile) setKind(p JobLimits, job *ingest.Job) (field string, err error)
 		return "kind", fmt.Errorf("kind: %q is not known: use chart, search, uploads, videos or refresh", j.Kind)
 	}
 	if j.Query != "" && job.Kind != ingest.KindSearch {
-		return "query", fmt.Errorf("query: only a search job has one, and this is of kind %s", job.Kind)
+		return "query", fmt.Errorf("query: only a search job has one, and this job is of kind %s", job.Kind)
 	}
 	for _, of := range []struct {
 		field string
@@ -237,7 +237,7 @@ func (j jobFile) setQueries(job *ingest.Job) (field string, err error) {
 		return "query", errors.New("query: is empty: a search job needs the words that it searches for, " +
 			"or a list of queries:")
 	case len(job.Queries) > 0 && len(job.Regions) > 1:
-		return "regions", errors.New("regions: a job with queries: has one region at most: make it a job for each region")
+		return "regions", errors.New("regions: a job with queries: has one region at most: make one job for each region")
 	}
 	return "", nil
 }

@@ -34,7 +34,7 @@ func TestATextThatCannotBeAKeyIsNeverSent(t *testing.T) {
 	const key = "AIzaSyA-1234567890abcdefghijklmnopqrstu"
 	for text, why := range map[string]string{
 		"ya29.a0AfH6SMBxyz": "OAuth", "GOCSPX-abcdefghijklmnopqrstuvwx": "OAuth", "1234-abc.apps.googleusercontent.com": "OAuth",
-		"YOUR_API_KEY": "in an example", "<your_key>": "in an example", key[:38]: "holds 38 characters", key + key: "holds 78 characters",
+		"YOUR_API_KEY": "placeholder", "<your_key>": "placeholder", key[:38]: "holds 38 characters", key + key: "holds 78 characters",
 		"/home/me/key.txt": "no key has", "'secret": "no key has", "a&b=c": "no key has", `[{"key":"x"}]`: "JSON",
 		"A=" + key + "\nB=AIzaSyB-1234567890abcdefghijklmnopqrstu": "several keys",
 	} {

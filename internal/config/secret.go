@@ -122,7 +122,7 @@ func (s secret) read(path string) (ingest.Secret, error) {
 	case errors.Is(err, fs.ErrPermission):
 		err = fmt.Errorf("read the %s file: %w", s.name, err)
 	case err != nil:
-		err = fmt.Errorf("%w: %s name a file, and never hold the %s",
+		err = fmt.Errorf("%w: %s name a file, and must not hold the %s",
 			MissingFile("read the "+s.name+" file", path, err), s.named, s.holds)
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("%s file %s is not a file", s.name, path)
@@ -192,11 +192,11 @@ func checkKey(text string) error {
 		strings.HasSuffix(text, ".apps.googleusercontent.com"):
 		return errors.New("holds a part of an OAuth client or login: it should hold an API key")
 	case strings.Contains(upper, "API_KEY"), strings.Contains(upper, "YOUR_"):
-		return errors.New("holds the place of a key in an example: put an API key there")
+		return errors.New("holds an example's placeholder: put an API key there")
 	case strings.HasPrefix(text, keyBegin) && len(text) != keyLength:
 		return fmt.Errorf("holds %d characters, and a key of Google has %d: copy all of it, once", len(text), keyLength)
 	case strings.ContainsFunc(text, func(r rune) bool { return !isOfKey(r) }):
-		return errors.New("holds characters that no key has: there are letters, digits, - _ and .")
+		return errors.New("holds characters that no key has: keys have letters, digits, - _ and .")
 	}
 	return nil
 }

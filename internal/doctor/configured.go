@@ -95,16 +95,16 @@ func checkKey(ctx context.Context, d *Doctor) Finding {
 	case !key.IsZero():
 		return okf("from %s", d.Config.KeySource())
 	case d.StandIn:
-		return okf("none, and the stand-in upstream wants none")
+		return okf("none, and the stand-in upstream needs none")
 	case !d.Keyed:
-		return okf("none, and %s wants none", d.Config.Upstream)
+		return okf("none, and %s needs none", d.Config.Upstream)
 	}
 	if s, err := storeSummary(ctx, d); err == nil && d.onlyTried(*s) {
-		return okf("none, and the data of a stand-in want none")
+		return okf("none, and the data of a stand-in need none")
 	}
 	return fail(BadKey, "none: --key-file, credential "+config.Credential+
 		", INGEST_KEY_FILE, INGEST_KEY and key_file: name no key",
-		"give --key-file FILE; a key that systemd hands to the service is not seen from here")
+		"give --key-file FILE; a key that systemd hands to the service is not visible here")
 }
 
 // Policy says which of the provider's terms are kept. It only reads.

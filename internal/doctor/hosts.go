@@ -41,11 +41,11 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 	case err != nil:
 		return noFinding // redis reports it
 	case s.Generation == 0:
-		return okf("none of %d has come yet", want)
+		return okf("none of %d has synced yet", want)
 	}
 	if t, err := d.Tariff(); err == nil {
 		if have, all, until := s.Awaits(here, want, t.Failure.SyncWait); !until.IsZero() {
-			return fail(Unavailable, fmt.Sprintf("the ledger was lost, and waits for what all hosts have spent, "+
+			return fail(Unavailable, fmt.Sprintf("the ledger was lost, and waits for the spends of all hosts,"+
 				"until %s at the latest: %d of %d have synced", term.StampFrom(until), len(have), all),
 				"start the missing hosts, or wait"+untilThen(ctx, d, until))
 		}
@@ -59,7 +59,7 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 }
 
 // judgeHosts compares the hosts that have synced in this generation with how many there should be. A host that has
-// ended with everything synced, such as a one-shot run or a container, is not one too many.
+// ended with everything synced, such as a one-shot run or a container, is not counted as one too many.
 func judgeHosts(hosts []sharedledger.Host, want int) Finding {
 	var names, advice []string
 	ended := 0
@@ -76,7 +76,7 @@ func judgeHosts(hosts []sharedledger.Host, want int) Finding {
 		advice = append(advice,
 			fmt.Sprintf("set hosts: %d in every config: each takes a larger part of the emergency budget than it may", synced))
 	case synced < want:
-		advice = append(advice, "start the missing hosts, or set hosts: to how many there are: "+
+		advice = append(advice, "start the missing hosts, or set hosts: to their number:"+
 			"after a loss expensive calls wait for all of them")
 	}
 	if shared := inCommon(hosts, func(h sharedledger.Host) []string { return h.Regions },

@@ -30,7 +30,7 @@ func stand(ctx context.Context, d *Doctor) (*standing.Standing, error) {
 	return &d.standing.is, d.standing.err
 }
 
-// readStanding reads the standing. A store or a ledger that cannot be read is in it; an error is of the config.
+// readStanding reads the standing. A store or a ledger that cannot be read is in it; an error comes from the config.
 func readStanding(ctx context.Context, d *Doctor) (standing.Standing, error) {
 	jobs, err := d.Schedule()
 	if err != nil {

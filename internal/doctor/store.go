@@ -211,7 +211,7 @@ func checkTables(ctx context.Context, d *Doctor) Finding {
 	if err != nil || len(found) == 0 {
 		return noFinding // ingest.db reports whether it can be read
 	}
-	return fail(Other, strings.Join(found, "; "), "ingest doctor --repair puts it right")
+	return fail(Other, strings.Join(found, "; "), "ingest doctor --repair corrects it")
 }
 
 // repairLedger moves the entries of quota.db that a fast clock left in the future.
@@ -242,7 +242,7 @@ func repairLedger(ctx context.Context, d *Doctor) Finding {
 	case err != nil:
 		return failWith(err, "count the slots' spends again: ingest quota rebuild")
 	case slots > 0:
-		text += "; counted the spends of " + term.Plural(slots, "slot") + " again, which that clock had let slide"
+		text += "; counted the spends of " + term.Plural(slots, "slot") + "again, which the ledger forgot under that clock"
 	}
 	if lost != "" {
 		return warn(text+"; "+lost+", and others spend too: every pool is closed",

@@ -14,7 +14,7 @@ import (
 const (
 	takeWithin   = 6 * time.Second // longer than any ledger waits
 	answerWithin = 20 * time.Second
-	patience     = 5 * time.Second  // of a client whose call has to wait after a refusal for their rate
+	patience     = 5 * time.Second  // of a client's call after the upstream refused calls for coming too fast
 	spenderFor   = 10 * time.Second // how long the top spender is kept: finding it costs more than a decision
 )
 

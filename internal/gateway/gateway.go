@@ -41,7 +41,7 @@ type Config struct {
 	Clients  []Client                 // none: every client that reaches a loopback address is "local"
 	Cache    map[string]time.Duration // by method: how long an answer is repeated at no cost
 	Log      *slog.Logger
-	Rate     *fetch.Rate // spreads the calls after a refusal for their rate; nil: the gateway has its own
+	Rate     *fetch.Rate // spreads the calls after one was refused for coming too fast; nil: the gateway has its own
 
 	// OnCall is called after every call that was sent, with "ok" or the verdict, and how long it took.
 	OnCall func(method, verdict string, took time.Duration)

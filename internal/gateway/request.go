@@ -40,8 +40,8 @@ type call struct {
 // target identifies a call: calls with the same target may share an answer.
 func (c *call) target() string { return c.path + "?" + c.query }
 
-// admit finds the method and the client of a request. Nothing is charged yet. Whatever is no GET changes something,
-// which an API key cannot.
+// admit finds the method and the client of a request. Nothing is charged yet. Any other method than GET changes
+// something, which an API key may not do.
 func (g *Gateway) admit(r *http.Request) (method, client string, refusal *answer) {
 	if r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
 		return "", "", problem(http.StatusForbidden, "forbidden",

@@ -134,7 +134,7 @@ func TestAShortChartNamesItsMissingPart(t *testing.T) {
 		}
 		return whole(ctx, region, params)
 	}
-	if body := bodyOf(t, get(t, s, "/charts/US?since=24h")); !strings.Contains(body, "No chart so much older is kept") || strings.Count(body, `class="row"`) != 3 {
+	if body := bodyOf(t, get(t, s, "/charts/US?since=24h")); !strings.Contains(body, "No chart that much older is kept") || strings.Count(body, `class="row"`) != 3 {
 		t.Errorf("a comparison with a chart that is gone hides the chart, or says nothing:\n%s", body)
 	}
 	for _, err := range []error{report.ErrNotFound, report.ErrBadRequest} {

@@ -213,7 +213,7 @@ func (s *Site) chartHead(doc shownChart, state State, title string) g.Node {
 	}
 	return h.Div(h.Class("top"),
 		h.Div(h.H1(g.Text(title)), said,
-			g.If(doc.tooOld, h.P(h.Class("soft"), g.Text("No chart so much older is kept."))),
+			g.If(doc.tooOld, h.P(h.Class("soft"), g.Text("No chart that much older is kept."))),
 			g.Iff(doc.ShortSince != nil, func() g.Node {
 				return h.P(h.Class("soft"), g.Textf("This is the newest whole chart: since %s %s.",
 					hhmm(*doc.ShortSince), doc.CameBack()))

@@ -52,7 +52,7 @@ type Verdict struct {
 func (v Verdict) String() string { return v.Clause + ": " + string(v.Status) + ": " + v.Detail }
 
 // Judge judges the given clauses, in the order of terms.Names. It judges terms.OneProject without a clause too if
-// another account was spent: a renamed account would begin from nought.
+// another account was spent: a renamed account would begin at 0.
 func Judge(clauses map[string]terms.Clause, f Facts) []Verdict {
 	verdicts := []Verdict{}
 	for _, name := range terms.Names() {

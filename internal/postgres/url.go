@@ -43,9 +43,9 @@ var instead = map[string]string{"schema": "search_path=", "currentSchema": "sear
 //
 //	postgres://[user][:password]@[host][:port],…[/database][?sslmode=…][&sslrootcert=FILE][&…]
 //
-// Defaults come from PGUSER, PGPASSWORD, ~/.pgpass and so on, as for every client of PostgreSQL, but for one: unless
-// the URL or PGSSLMODE says otherwise, a server beyond this machine is spoken to with TLS only (sslmode=require), and
-// its certificate is checked if a root is known (verify-full).
+// Defaults come from PGUSER, PGPASSWORD, ~/.pgpass and so on, as for every client of PostgreSQL, with one exception:
+// unless the URL or PGSSLMODE says otherwise, a server beyond this machine must use TLS (sslmode=require), and its
+// certificate is checked if a root is known (verify-full).
 func Parse(s string) (*pgxpool.Config, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Opaque != "" ||
@@ -131,7 +131,8 @@ func unreadable(query url.Values) error {
 	return errors.New("its port is not a number in 1..65535, or a setting has a value that is not known")
 }
 
-// mayFallBack reports whether TLS would be tried with a server beyond this machine, and done without if it refuses.
+// mayFallBack reports whether a connection beyond this machine would try TLS, and go on without it if the server
+// refuses.
 func mayFallBack(c *pgconn.Config) bool {
 	secure := c.TLSConfig != nil && !onThisMachine(c.Host)
 	inClear := c.TLSConfig == nil && !onThisMachine(c.Host)

@@ -15,7 +15,7 @@
 // Backfills are pumped: a few jobs each claim pieces from our table, and no piece has a job of its own.
 //
 // River polls. A notification would save half a second of the half hour between two charts, but needs a connection to
-// listen on, which a pooler does not lend.
+// listen on, which a pooler does not provide.
 package queue
 
 import (

@@ -85,7 +85,7 @@ func (c Copied) Print(w io.Writer) {
 	text := fmt.Sprintf("%s to %s: %s, %s in %s, as of %s; each table was read again, and is the same",
 		c.From, c.To, did, term.Plural(c.Rows, "row"), term.Plural(len(c.Tables), "table"), term.Stamp(c.At))
 	if c.RowsChanged > 0 {
-		text += fmt.Sprintf("; in %s a text had bytes that are not kept there, as 0 is not",
+		text += fmt.Sprintf("; in %s a text had bytes that cannot be stored there, such as 0",
 			term.Plural(c.RowsChanged, "row"))
 	}
 	term.Paragraph(w, text)

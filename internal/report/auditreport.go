@@ -189,7 +189,7 @@ type AdviceDocument struct {
 // Advice is one change to make. Savings for the same series do not add up.
 type Advice struct {
 	UnitsPerDay int64  `json:"units_per_day"`
-	What        string `json:"what"` // that was observed
+	What        string `json:"what"` // the observation
 	Do          string `json:"do"`
 }
 
@@ -246,7 +246,7 @@ func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 	d.charts = charts
 	if same > 0 {
 		add(repeated, "longer intervals where it says so above; a cache of one interval would have answered these",
-			"%d of %d charts were the one before again, rank by rank", same, charts)
+			"%d of %d charts equalled the one before, rank by rank", same, charts)
 	}
 	if y.Unseen > 0 {
 		add(float64(y.RefreshUnits), "leave the job refresh out, if old videos have no readers: "+
@@ -268,7 +268,7 @@ func (d AdviceDocument) Print(w io.Writer) {
 		fmt.Fprintf(w, "nothing can be said yet: no series has %d charts in this time\n", judged)
 	} else if len(d.Advice) == 0 {
 		term.Paragraph(w,
-			"nothing: of the series with eight charts or more, each page brings something new in more than half of its fetches")
+			"nothing: in every series with eight charts or more, each page brought something new in more than half of its fetches")
 	}
 	printUnknown(w, d.Unknown)
 }

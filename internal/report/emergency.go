@@ -15,7 +15,7 @@ import (
 type EmergencyDocument struct {
 	Pool      string     `json:"pool"`
 	Remaining int64      `json:"remaining"`
-	ResumesAt *time.Time `json:"resumes_at"` // when there is some again; null: there is, or it is not known
+	ResumesAt *time.Time `json:"resumes_at"` // when some is left again; null: some is left now, or the time is not known
 }
 
 func newEmergencyDocuments(left []quota.EmergencyLeft) (docs []EmergencyDocument) {

@@ -1,5 +1,5 @@
 // Package report holds the documents that commands print with --json, and how a terminal shows them. The status page
-// and the API serve the same documents. It reads nothing: the caller that makes a document passes the known part in.
+// and the API serve the same documents. It reads nothing: the maker of a document passes in the facts.
 //
 // Fields are only ever added. Times are in UTC and whole seconds.
 package report
@@ -23,8 +23,7 @@ type QuotaDocument struct {
 	Ledger   string    `json:"ledger"`
 	Table    string    `json:"cost_table"`
 	Degraded bool      `json:"degraded"`
-	// The amount that may be spent while the ledger cannot answer: only then is it there. Empty then: nothing goes
-	// on.
+	// The amount that may be spent while the ledger cannot answer; absent while it can. Empty: nothing is fetched.
 	EmergencyLeft []EmergencyDocument `json:"emergency_left,omitempty"`
 	Pools         []PoolDocument      `json:"pools"`
 	Spent         []SpentDocument     `json:"spent"` // as counted by each pool's widest window; with Since, all since then

@@ -19,7 +19,7 @@ type Result struct {
 	Detail string `json:"detail"`
 }
 
-// Ready is the answer of /readyz for a standing, and whether all checks hold.
+// Ready is the answer of /readyz for a standing, and whether all checks pass.
 func Ready(s standing.Standing) (ready bool, results []Result) {
 	ready = true
 	add := func(check, detail string, err error) {

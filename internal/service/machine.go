@@ -9,8 +9,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Machine is this machine among the machines that share a store. Its methods are called by one goroutine, but for
-// OtherIdle.
+// Machine is this machine among the machines that share a store. Except for OtherIdle, one goroutine calls its
+// methods.
 type Machine struct {
 	Name, Process string // Process is unique among all
 	Store         interface {
@@ -21,7 +21,7 @@ type Machine struct {
 	// compares the clock with the database's clock, as fetch.Reconciler.CheckClock
 	CheckClock func(context.Context) error
 	AskDate    func(context.Context) (time.Time, error) // asks the upstream's clock, as fetch.Reconciler.Date
-	Gap        time.Duration                            // how far the upstream's may be apart
+	Gap        time.Duration                            // the largest trusted gap to the upstream's clock
 
 	since time.Time
 

@@ -7,8 +7,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// public returns the error as those may see it who can reach the service: it names files without their directories.
-// Logs have the whole text.
+// public returns the error for clients of the service: it names files without their directories. Logs have the whole
+// text.
 func public(err error) error {
 	if err == nil {
 		return nil

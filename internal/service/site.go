@@ -50,7 +50,7 @@ func (s *Service) newSite() *web.Site {
 }
 
 // pauseReason says why the workers could not go on, and when they try again; nil if they can, or if the upstream is the
-// reason: other checks say that. They write to the store, which all else only reads.
+// reason: other checks say that. Only the workers write to the store.
 func (s *Service) pauseReason() error {
 	st := s.state.read()
 	if st.idle != nil {

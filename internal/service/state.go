@@ -40,7 +40,7 @@ type state struct {
 	keyRefusals int   // in a row
 	keyNext     time.Time
 
-	busySince time.Time // when the workers began to work; zero: they rest
+	busySince time.Time // when the workers began to work; zero: they are idle
 	paused    bool      // the workers have finished a round
 	pauseErr  error     // why they could not go on
 	news      bool      // something has happened since the last ping

@@ -230,7 +230,7 @@ func (s *Service) continueBackfills(ctx context.Context) {
 			} else if ctx.Err() == nil {
 				pause := min(s.heartbeat<<min(failed, 10), maxBackfillPause)
 				failed, next = failed+1, time.Now().Add(pause-s.heartbeat/2) // the tick itself may come a little early
-				s.log.WarnContext(ctx, "the backfills rest", slog.Duration("for", pause), slog.Any("error", err))
+				s.log.WarnContext(ctx, "the backfills pause", slog.Duration("for", pause), slog.Any("error", err))
 				s.state.update(func(st *state) { st.checkRefusal(err, s.heartbeat) })
 			}
 		}

@@ -13,8 +13,8 @@ import (
 )
 
 // followNoLinks keeps SQLite from following a symbolic link to this file, its journal or its log. SQLite opens files by
-// their names, and would follow a link that another user has put in a file's place since we have looked at it.
-// Files that a program opens with SQLite beside ours are opened as ever. https://www.sqlite.org/c3ref/vfs.html
+// their names, and would follow a link that another user has put in a file's place after our check. Other files that
+// the program opens with SQLite are opened as usual. https://www.sqlite.org/c3ref/vfs.html
 func followNoLinks(path string) {
 	ours.Store(path, true)
 	replaceSystemCalls()
@@ -49,7 +49,7 @@ var replaceSystemCalls = sync.OnceFunc(func() {
 	}
 })
 
-// systemCall is one that ours takes the place of.
+// systemCall is a system call of SQLite that ours replaces.
 type systemCall struct{ ours, sqlites uintptr }
 
 // systemCalls are ours by name, and SQLite's own.

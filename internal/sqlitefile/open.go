@@ -52,7 +52,7 @@ func DSN(path string, params ...string) string {
 func Resolve(path string) string {
 	if dir, err := ownfile.Resolve(filepath.Dir(path)); err == nil {
 		path = filepath.Join(dir, filepath.Base(path))
-	} // else SQLite says why
+	} // else SQLite reports the reason
 	followNoLinks(path)
 	return path
 }
@@ -291,8 +291,8 @@ func Publish(draft, path string) error {
 	return nil
 }
 
-// ScratchDir makes a directory of mode 0700 for copies of a database: where the system has its temporary files, or in
-// the data directory where it has no such place.
+// ScratchDir makes a directory of mode 0700 for copies of a database: among the system's temporary files or, if the
+// system has no place for those, in the data directory.
 func ScratchDir(data, pattern string) (dir string, err error) {
 	dir, err = os.MkdirTemp("", pattern)
 	if err == nil {

@@ -40,8 +40,8 @@ var (
 )
 
 // Room returns a *NoRoomError if n more bytes cannot be written beside a database. It writes them into a file without
-// a name, since the free space of a disk does not show the room within a user's quota, or a limit of file sizes. Any
-// other trouble is left to the write that meets it.
+// a name, since the free space of a disk does not show the room within a user's quota, or a limit of file sizes. Other
+// errors are left for the write itself to report.
 func Room(path string, n int64) error {
 	probing.Lock()
 	defer probing.Unlock()
@@ -51,7 +51,7 @@ func Room(path string, n int64) error {
 	return nil
 }
 
-// withTemp calls do with a new file in the directory of path, which do closes and which has no name in the end.
+// withTemp calls do with a new file in the directory of path. do closes the file, which has no name afterwards.
 func withTemp(path string, do func(*os.File) error) error {
 	f, err := openNameless(filepath.Dir(path))
 	if err != nil {

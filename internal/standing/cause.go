@@ -85,8 +85,8 @@ type Row struct {
 	Cure      Cure
 }
 
-// Causes is all causes. If an error is of several, the first counts: a call of the upstream fails for reasons that a
-// file may have, too.
+// Causes is all causes. If an error has several causes, the first counts, since a call of the upstream may fail for
+// the same reason as a file.
 var Causes = []Row{
 	{UpstreamSilent, []error{ingest.ErrNoAnswer}, ExitUnavailable, Reads,
 		Cure{"The upstream gives no usable answer.",
@@ -102,7 +102,7 @@ var Causes = []Row{
 	{BadConfig, []error{quota.ErrUnknown, quota.ErrNeverFits, syscall.ENOTDIR}, ExitConfig, Nothing,
 		Cure{"A setting cannot be used.", "The message says where; this checks all settings:", "ingest config check"}},
 	{OtherStore, nil, ExitConfig, Nothing,
-		Cure{"The store is of another upstream or version.",
+		Cure{"The store belongs to another upstream or version.",
 			"The message says which; this shows where the data are:", "ingest config check"}},
 
 	{LedgerMissing, []error{quota.ErrMissing}, ExitUnavailable, Reads,
@@ -205,8 +205,8 @@ func (c Cause) Row() Row {
 	return Causes[i]
 }
 
-// caused is an error that names its cause, of a package that this one does not import. Its code ends a command, also
-// if it wraps an error of another cause.
+// caused is an error of a package that this one does not import, and names its cause. Its exit code wins, even if it
+// wraps an error of another cause.
 type caused interface {
 	error
 	Cause() string

@@ -53,8 +53,9 @@ func (e *Ending) wait(slot ingest.Slot) {
 	}
 }
 
-// Ending adds to a run's ending when the next slot of these series is due, and which of them wait for quota: a run that
-// had none left to try them was stopped, too. day is the price of a day of the schedule; forced slots are none of it.
+// Ending completes a run's ending with the time of the next slot of these series, and with the slots that wait for
+// quota: a run without quota to try them was stopped, too. day is the price of a day of the schedule, which forced
+// slots are no part of.
 func (s Standing) Ending(e Ending, series []ingest.Series, day quota.Cost, forced bool) Ending {
 	e.Pacing, e.Waiting = s.Pace.String(), map[ingest.Kind]int{}
 	e.Next = s.NextDue(series...)
@@ -84,7 +85,7 @@ func (s Standing) Ending(e Ending, series []ingest.Series, day quota.Cost, force
 	return e
 }
 
-// NextDue returns when the first slot of these series, or of all, is due, or has been due since; zero: none is.
+// NextDue returns when the first slot of these series, or of all, is or was due; zero: none is.
 func (s Standing) NextDue(series ...ingest.Series) (at time.Time) {
 	for one, next := range s.Pace.Schedule.Nexts(s.Latest, s.Now) {
 		if (len(series) == 0 || slices.Contains(series, one)) && (at.IsZero() || next.DueAt.Before(at)) {

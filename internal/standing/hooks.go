@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// judgeHooks is about the hook that has failed for longest. Nothing waits for hooks, so that none is worse than a
+// judgeHooks is about the hook that has failed for longest. Nothing waits for hooks, so a failing one is at worst a
 // warning.
 func (s Standing) judgeHooks() Condition {
 	c := Condition{Meanwhile: Everything}

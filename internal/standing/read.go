@@ -19,8 +19,7 @@ type Others interface {
 	Expect(ctx context.Context, r quota.Report) budget.Expected
 }
 
-// ReadStore adds the store's knowledge at this moment, by one look at the slots and one at the calls, or why it
-// cannot be read.
+// ReadStore adds the store's slots and calls, each read once, or the error that keeps them from being read.
 func (f *Facts) ReadStore(ctx context.Context, s Store) {
 	if f.Latest, f.StoreErr = s.Latest(ctx); f.StoreErr == nil {
 		if f.Calls, f.StoreErr = s.CallStats(ctx); f.StoreErr == nil {

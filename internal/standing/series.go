@@ -147,7 +147,7 @@ func (s Standing) GivenBack() (oldest ingest.Slot) {
 	return oldest
 }
 
-// judge sets the state of a series. The first that holds counts.
+// judge sets the state of a series. The first state that applies counts.
 func (s Standing) judge(one *Series) {
 	ended := one.Ended.State
 	absent := ended == ingest.Skipped && one.OverdueSince.IsZero() && !strings.HasPrefix(one.Ended.Reason, "superseded")

@@ -69,7 +69,7 @@ type Facts struct {
 
 	Idle []ingest.IdleMachine // other machines that share the store and do not work
 
-	// The knowledge of ingest serve besides.
+	// Facts that only ingest serve has.
 	Paused       error         // why the workers pause, if the upstream is not the reason
 	NotOpen      error         // why store, ledger and upstream are not open
 	StorePath    string        // where the store is

@@ -135,7 +135,7 @@ func (a *aliases) Visit(node ast.Node) ast.Visitor {
 	return a
 }
 
-// pipeWithin is how long ReadFile waits for what is written to a pipe.
+// pipeWithin is how long ReadFile waits for the content of a pipe.
 var pipeWithin = 10 * time.Second
 
 // ReadFile reads a file, but stops once it is too large for Decode: a device never ends. It refuses a file that every

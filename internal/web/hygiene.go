@@ -21,7 +21,7 @@ func (a *API) guard(next http.Handler) http.Handler {
 		if secretInURL(r) {
 			httplimit.Problem{Status: http.StatusBadRequest,
 				Detail: "a token does not belong in a URL, which is logged and remembered in many places: " +
-					"send it as Authorization: Bearer, and take this one for lost"}.Write(w)
+					"send it as Authorization: Bearer, and replace this one"}.Write(w)
 			return
 		}
 		if a.crossOrigin(w, r) {

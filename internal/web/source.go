@@ -110,7 +110,7 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 		spent, read, err := source.Quota(ctx, store)
 		if err == nil {
 			spent.Data = "" // visitors need not know a path of this machine
-			// It is in a file of this machine, and a store that hangs may have used up the time.
+			// The amount is in a local file, and a store that hangs may have used up the request's time.
 			o.Emergency, err = source.Emergency(context.WithoutCancel(ctx), o.At.Add(-day))
 		}
 		if left = read; err == nil {

@@ -13,7 +13,7 @@ import (
 
 const (
 	creatorBacklog = 60 // videos that a creator has when the stand-in starts
-	creatorDays    = 60 // creators go on uploading for so long after that
+	creatorDays    = 60 // creators upload for so many days after the start
 )
 
 // creators is a catalogue of the channels @creator0, @creator1 and so on, besides the charts of another catalogue. Each
@@ -130,7 +130,7 @@ func (s *Server) Rename(handle, to string) {
 	one.channel.handle, one.channel.title = to, "The new "+to
 }
 
-// Burst has a creator upload so many videos now, a second apart.
+// Burst lets a creator upload the given number of videos now, a second apart.
 func (s *Server) Burst(handle string, videos int) {
 	c, one := s.creator(handle)
 	c.mu.Lock()

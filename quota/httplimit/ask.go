@@ -17,8 +17,8 @@ import (
 // the path of X-Forwarded-Uri or X-Original-URI, the client of Config.Forwarding, and otherwise the asking request's
 // fields. A caller's token is in Proxy-Authorization, as the client uses Authorization.
 //
-// The answer is 200, or the answer of Handler. With ?refuse=403 a refusal is a 403, as nginx takes any other for a
-// failure.
+// The answer is 200, or the answer of Handler. With ?refuse=403 a refusal is a 403, since nginx treats every other
+// status as a failure.
 func (l *Limiter) Auth() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !l.mayAsk(w, r, "Proxy-Authorization") {
@@ -30,7 +30,7 @@ func (l *Limiter) Auth() http.Handler {
 		addr := l.address(r, true)
 		if r.Header.Get(string(l.Forwarding)) == "" || !addr.IsValid() {
 			Problem{Status: http.StatusBadRequest, Detail: string(l.Forwarding) +
-				" is missing: let the proxy say in it who its client is"}.Write(w)
+				" is missing: the proxy must name its client in it"}.Write(w)
 			return
 		}
 		u, err := url.ParseRequestURI(cmp.Or(r.Header.Get("X-Forwarded-Uri"), r.Header.Get("X-Original-Uri"), "/"))

@@ -42,7 +42,7 @@ type charged struct {
 // verdict is the decision about a request.
 type verdict struct {
 	problem  *Problem      // why it is refused; nil if it is admitted
-	wait     time.Duration // how long the request is refused; 0: not known, or it is admitted
+	wait     time.Duration // how long the request will be refused; 0: not known, or it is admitted
 	part     part          // the client whose limits the answer shows
 	decision quota.Decision
 	shown    bool // the answer shows limits
@@ -50,7 +50,7 @@ type verdict struct {
 	taken    []charged
 }
 
-// decide charges every part of a request, or none and refuses it.
+// decide charges every part of a request, or refuses it and charges none.
 func (l *Limiter) decide(ctx context.Context, r request) (v verdict) {
 	if full := l.fullFor(r.cost); full != nil {
 		return l.overloaded(full)
@@ -106,8 +106,8 @@ func (l *Limiter) decide(ctx context.Context, r request) (v verdict) {
 	return v
 }
 
-// lastToAdmit returns the refused part, or the one of the others that will refuse for longer, so that Retry-After is
-// true of the whole request. Nothing is charged.
+// lastToAdmit returns the part that will refuse for longest, the refused one or one of the others, so that Retry-After
+// holds for the whole request. Nothing is charged.
 func (l *Limiter) lastToAdmit(ctx context.Context, p part, d quota.Decision, others []part) (part, quota.Decision) {
 	for _, other := range others {
 		if other.once || other.account == l.all || d.Degraded {
@@ -224,7 +224,7 @@ func (l *Limiter) refund(ctx context.Context, taken []charged) {
 	}
 }
 
-// onceOnly is the account of a key, which can be charged once in the longest window of the request.
+// onceOnly returns the charge on a key's account, which admits one in the longest window of the request.
 func (l *Limiter) onceOnly(r request) part {
 	q := &question{horizon: time.Second}
 	for _, p := range append(r.parts, r.observed...) {
@@ -257,7 +257,7 @@ func (p part) peeking() part {
 	return p
 }
 
-// fullFor returns the last refusal of the limit of all clients together, while it holds for a cost; else nil.
+// fullFor returns the last refusal by the limit of all clients together, if it still refuses this cost; else nil.
 func (l *Limiter) fullFor(cost int64) *full {
 	full := l.full.Load()
 	if full == nil || cost < full.cost {

@@ -10,7 +10,7 @@
 //
 // Responses have RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-11, refusals Retry-After and a
 // problem document (RFC 9457). They have no partition key pk: made of a client's address it would reveal the address. A
-// handler must not let shared caches keep its answers, since the fields are of one client.
+// handler must not let shared caches keep its answers, since the fields describe one client.
 //
 // Memory: an idle client is forgotten after its longest window; a busy one has at most an entry per step (a sixtieth
 // of its shortest window). New clients beyond Config.MaxClients share accounts, so that a flood of addresses takes
@@ -41,8 +41,9 @@ type Config struct {
 	Plans  map[string][]Limit // by name, for tokens
 	Tokens []Token
 	Outer  []Limit // of all clients together; none: no such limit
-	// Addresses limits each address above all plans: the requests without a token and of all tokens together. Their names
-	// begin with address-. A token's requests are then entries of their own, as with SuccessesOnly.
+	// Addresses limits each address in addition to all plans: its requests with and without tokens together. The names
+	// of these limits begin with address-. Each request with a token is then an entry of its own, as with
+	// SuccessesOnly.
 	Addresses []Limit
 	Routes    []Route // with a cost above 1 or with their own limits for each client
 
@@ -85,8 +86,8 @@ type Limit struct {
 	Observe bool          // only count the requests that it would refuse; no field shows it
 }
 
-// Failure bounds, in each process, the spends while the ledger cannot answer, by parts of each limit: at least 1 of
-// it. Beyond them, requests get 503.
+// Failure bounds the spends of each process while the ledger cannot answer, by parts of each limit, but allows at
+// least 1. Beyond them, requests get 503.
 type Failure struct {
 	OpenAtMost float64 // a request may cost this part of each limit; 0 is a tenth, below 0 no request goes on
 	// a client may spend this part of each limit in its window, beside the amount that the ledger admits; 0 is half,

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// limit serves a request that the limits admit, or refuses it. It is of a client at addr.
+// limit serves a request of a client at addr if the limits admit it, and refuses it otherwise.
 func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr, next http.Handler) {
 	if contains(l.Deny, addr) {
 		l.count(&l.stats.Denied)
@@ -30,8 +30,8 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 	l.serve(w, r, authorized, next, v.taken)
 }
 
-// request returns the clients' charges for a route, at a cost (below 0: the route's own) and once under a key. unfit
-// is the name of a limit below the cost.
+// request returns the clients' charges for a route, at a cost (below 0: the route's own). Under a key they are charged
+// only once. unfit is the name of a limit below the cost.
 func (l *Limiter) request(route string, cost int64, once string, clients ...client) (r request, unfit string) {
 	r.route, r.once, r.client = route, once, clients[0].account
 	if r.cost = cost; cost < 0 {
@@ -61,7 +61,7 @@ func seconds(d time.Duration) int64 {
 	return max(int64(math.Ceil(d.Seconds())), 1)
 }
 
-// serve calls the handler, or answers 401 for an unknown token. That stays charged, so that guessing is limited.
+// serve calls the handler, or answers 401 for an unknown token. The charge stays, so that guessing is limited.
 func (l *Limiter) serve(w http.ResponseWriter, r *http.Request, authorized bool, next http.Handler, taken []charged) {
 	if !authorized {
 		l.count(&l.stats.Unauthorized)
@@ -73,7 +73,7 @@ func (l *Limiter) serve(w http.ResponseWriter, r *http.Request, authorized bool,
 		next.ServeHTTP(w, r)
 		return
 	}
-	watched := &statusWriter{ResponseWriter: w, status: http.StatusInternalServerError} // the status of a panic
+	watched := &statusWriter{ResponseWriter: w, status: http.StatusInternalServerError} // the status if the handler panics
 	defer func() {
 		if watched.status >= 500 {
 			l.refund(r.Context(), taken)

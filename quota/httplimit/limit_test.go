@@ -374,16 +374,16 @@ func TestTheFirstFinalStatusCounts(t *testing.T) {
 func TestWrongConfigsAreRefused(t *testing.T) {
 	l := &memledger.Ledger{}
 	for want, c := range map[string]httplimit.Config{
-		`httplimit: prefix "a/b": use up to 16 letters, digits, '.', '-' and '_'`:                                   {Ledger: l, Prefix: "a/b"},
-		`httplimit: fields "on": use off alone, or some of draft-11, ratelimit and x-ratelimit`:                     {Ledger: l, Fields: []httplimit.Fields{"on"}},
-		`httplimit: forwarding header "X-Real-IP": use X-Forwarded-For or Forwarded`:                                {Ledger: l, Forwarding: "X-Real-IP"},
-		`httplimit: plan "", route "": a window of 1.5s: use whole seconds, 1s..768h0m0s`:                           {Ledger: l, Limits: []httplimit.Limit{{Quota: 1, Window: 1500 * time.Millisecond}}},
-		`httplimit: plan "", route "": two limits are named "1m"`:                                                   {Ledger: l, Limits: []httplimit.Limit{{Quota: 1, Window: time.Minute}, {Quota: 2, Window: time.Minute}}},
-		`httplimit: client acme: there is no plan "gold"`:                                                           {Ledger: l, Tokens: []httplimit.Token{{Client: "acme", Plan: "gold"}}},
-		`httplimit: outer: route big costs 9, above the quota of 5`:                                                 {Ledger: l, Outer: perMinute(5), Routes: []httplimit.Route{{Name: "big", Pattern: "/big", Cost: 9}}},
-		`httplimit: route name "": use a name of its own, of up to 32 letters, digits, '.', '-' and '_'`:            {Ledger: l, Routes: []httplimit.Route{{Pattern: "/"}}},
-		`httplimit: client "a b": use 1 to 40 letters, digits, '.', '-' and '_'`:                                    {Ledger: l, Tokens: []httplimit.Token{{Client: "a b"}}},
-		`httplimit: plan "p", route "big": can never fit: 9 of pool requests, where this purpose may see at most 5`: {Ledger: l, Plans: map[string][]httplimit.Limit{"p": perMinute(5)}, Routes: []httplimit.Route{{Name: "big", Pattern: "/big", Cost: 9}}},
+		`httplimit: prefix "a/b": use up to 16 letters, digits, '.', '-' and '_'`:                             {Ledger: l, Prefix: "a/b"},
+		`httplimit: fields "on": use off alone, or some of draft-11, ratelimit and x-ratelimit`:               {Ledger: l, Fields: []httplimit.Fields{"on"}},
+		`httplimit: forwarding header "X-Real-IP": use X-Forwarded-For or Forwarded`:                          {Ledger: l, Forwarding: "X-Real-IP"},
+		`httplimit: plan "", route "": a window of 1.5s: use whole seconds, 1s..768h0m0s`:                     {Ledger: l, Limits: []httplimit.Limit{{Quota: 1, Window: 1500 * time.Millisecond}}},
+		`httplimit: plan "", route "": two limits are named "1m"`:                                             {Ledger: l, Limits: []httplimit.Limit{{Quota: 1, Window: time.Minute}, {Quota: 2, Window: time.Minute}}},
+		`httplimit: client acme: there is no plan "gold"`:                                                     {Ledger: l, Tokens: []httplimit.Token{{Client: "acme", Plan: "gold"}}},
+		`httplimit: outer: route big costs 9, above the quota of 5`:                                           {Ledger: l, Outer: perMinute(5), Routes: []httplimit.Route{{Name: "big", Pattern: "/big", Cost: 9}}},
+		`httplimit: route name "": use a name of its own, of up to 32 letters, digits, '.', '-' and '_'`:      {Ledger: l, Routes: []httplimit.Route{{Pattern: "/"}}},
+		`httplimit: client "a b": use 1 to 40 letters, digits, '.', '-' and '_'`:                              {Ledger: l, Tokens: []httplimit.Token{{Client: "a b"}}},
+		`httplimit: plan "p", route "big": can never fit: 9 of pool requests: this purpose may use at most 5`: {Ledger: l, Plans: map[string][]httplimit.Limit{"p": perMinute(5)}, Routes: []httplimit.Route{{Name: "big", Pattern: "/big", Cost: 9}}},
 	} {
 		_, err := httplimit.New(c)
 		if got := fmt.Sprint(err); len(got) < len(want) || got[:len(want)] != want {

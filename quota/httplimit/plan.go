@@ -164,7 +164,7 @@ func (l *Limiter) newQuestion(observed bool, label string, limits []Limit, route
 	if observed {
 		pool = "observed-"
 	}
-	if label == "address" { // in the account of an address beside its other limits
+	if label == "address" { // the address's account has its other limits too
 		requests, prefix, route.Limits = "address", "address-", nil
 	}
 	if err := q.add(pool+requests, prefix, of(limits), route.Cost); err != nil {

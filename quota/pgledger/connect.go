@@ -19,12 +19,12 @@ import (
 // maxConns bounds the connections of one process: an operation takes about a millisecond.
 const maxConns = 8
 
-// longer is how many time-outs a sync may take, as it may have 100,000 rows, and making the schema, as many may at
-// once.
+// longer is how many time-outs a sync may take, since it may have 100,000 rows. Making the schema may take as many,
+// since many hosts may make it at once.
 const longer = 20
 
-// connectTrips is how many time-outs connecting may take: each of its round trips may take one. With TLS and a password
-// they are seven.
+// connectTrips is how many time-outs connecting may take: each of its round trips may take one. With TLS and a
+// password there are seven.
 const connectTrips = 8
 
 // mostTrips is how many round trips an operation may need, including the preparation of its statements.

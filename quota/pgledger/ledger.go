@@ -12,8 +12,8 @@
 // begins a new generation, and every host syncs its journal again.
 //
 // pgxpool has the connections. No state is kept in a session, so that a pooler in transaction mode may be in between;
-// without one, statements are prepared. The first process that misses the schema creates it, which takes the right to
-// CREATE in the database. An account without charges for its horizon and an hour is forgotten.
+// without one, statements are prepared. The first process that finds no schema creates it, which requires the
+// privilege CREATE on the database. An account without charges for its horizon and an hour is forgotten.
 package pgledger
 
 import (

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Codes are the negative first numbers of answers of take.sql.
+// An answer of take.sql that begins with one of these codes is an error.
 const (
 	codeNoState    = -1
 	codeGeneration = -2
@@ -172,7 +172,7 @@ func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 		return saying(sharedledger.ErrSynced, "number %d", n)
 	case codeClocks:
 		return &quotaError{quota.ClockError(protocol.Sprintf("postgres: its clock says %s, "+
-			"this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
+			"the newest entry or this machine's clock says %s: set the clocks, which may differ by the grace, and by %v at most",
 			protocol.Time(n), protocol.Time(answer[2]), quota.MaxClockGap))}
 	case codeDays:
 		if err := a.Check(protocol.Time(n)); err != nil {

@@ -51,7 +51,7 @@ func (l *Ledger) in(ctx context.Context, timeout time.Duration, name string,
 	})
 }
 
-// uncommitted returns the error for a failure before COMMIT was sent, after which nothing is in doubt.
+// uncommitted returns the error for a failure before COMMIT was sent: the transaction certainly changed nothing.
 func (l *Ledger) uncommitted(ctx context.Context, err error) error {
 	if is(err, noPrepared, samePrepared, noSchema, noTable, noFunction, serialization) { // with calls its function again
 		return err

@@ -60,8 +60,8 @@ var admission = []Case{
 	{ID: "A7", Name: "many writers on one ledger get exactly the limit", check: manyWriters},
 	{ID: "A7", Name: "many writers on several handles get exactly the limit", Needs: Another, check: manyHandles},
 	{ID: "A7", Name: "many writers in several processes get exactly the limit", Needs: Address, check: manyProcesses},
-	{ID: "A7", Name: "concurrent takes have an order that explains them", check: linearizable},
-	{ID: "A8", Name: "a refusal that had entries to forget changes nothing", check: func(r *rig) {
+	{ID: "A7", Name: "some order of concurrent takes explains their answers", check: linearizable},
+	{ID: "A8", Name: "a refusal changes nothing, even with old entries to forget", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(10*second, 10)}
 		at := func(d time.Duration) { r.clock.Set(noon.Add(d)) }
 		r.admits(5, 5)
@@ -76,7 +76,7 @@ var admission = []Case{
 		at(10*second + 6*second/10)
 		r.refuses(3, 1)
 	}},
-	{ID: "A9", Name: "a peek at an amount is answered as a take of it, and charges nothing", check: func(r *rig) {
+	{ID: "A9", Name: "a peek gets the answer of a take, and charges nothing", check: func(r *rig) {
 		r.fresh(noon, per(10*second, 10), daily(20))
 		r.admits(3, 7)
 		r.pass(second)
@@ -105,7 +105,7 @@ var admission = []Case{
 	}},
 }
 
-// greedy asks for one unit every 130 ms and checks every window of the admitted ones.
+// greedy asks for one unit every 130 ms and checks every window of the admitted takes.
 func greedy(r *rig) {
 	const limit, window = 5, 10 * second
 	r.bounds = []quota.Bound{per(window, limit)}

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// row returns one that was charged in its own time.
+// row returns a row that was charged at its own time.
 func (r *rig) row(writer string, number int64, at time.Time, amount int64) sharedledger.Row {
 	return sharedledger.Row{Account: r.account, Writer: writer, Number: number, Nonce: op(writer, number).Nonce, At: at,
 		Who: r.who, Amounts: quota.Cost{"units": amount}, State: sharedledger.RowCharged}
@@ -27,7 +27,7 @@ func (r *rig) snapshot(at time.Time, used ...int64) sharedledger.UsageSnapshot {
 	return l
 }
 
-// sync brings a batch to the generation that it names, or to the first.
+// sync applies a batch to the generation that it names, or to the first.
 func (r *rig) sync(d sharedledger.Batch) {
 	r.Helper()
 	d.Account, d.Horizon = r.account, max(d.Horizon, quota.MinHorizon)
@@ -110,7 +110,7 @@ var batches = []Case{
 		r.pass(time.Hour)
 		r.admits(10, 0)
 	}},
-	{ID: "G5", Name: "a row of the future is moved to the clock, one of before the horizon is counted no more",
+	{ID: "G5", Name: "a row from the future is moved to the clock, and one from before the horizon does not count",
 		check: func(r *rig) {
 			r.begin(per(time.Hour, 10), per(25*time.Hour, 10))
 			r.rows(r.row("a", 1, noon.Add(time.Hour), 3), r.row("b", 5, noon.Add(-quota.MinHorizon), 4))
@@ -182,7 +182,7 @@ var batches = []Case{
 		r.begin(per(time.Hour, 10))
 		unknown := quota.Drain{By: quota.ByUnknown, At: noon, Until: noon.Add(time.Hour)}
 		later := r.snapshot(noon.Add(second), 0)
-		r.raises(later) // of one who does not know
+		r.raises(later) // from a host that does not know
 		l := r.snapshot(noon, 0)
 		l.Drain = unknown
 		r.raises(l)
@@ -222,7 +222,7 @@ var unattributed = []Case{
 		r.charges(op("a", 1), 1)
 		r.clock.Set(noon.Add(40 * time.Minute))
 		r.rows(r.row("b", 1, noon.Add(10*time.Minute), 2), r.row("b", 2, noon.Add(35*time.Minute), 1))
-		r.raises(r.snapshot(noon.Add(30*time.Minute), 7, 9)) // knows 3 of them: lacks 4, and 2 from before the hour
+		r.raises(r.snapshot(noon.Add(30*time.Minute), 7, 9)) // 3 are counted: 4 are missing, and 2 of before the hour
 		r.used(8, 10)
 		if got := r.unknown(); got != 6 {
 			r.Fatalf("%d unattributed, want 6", got)
@@ -233,7 +233,7 @@ var unattributed = []Case{
 		r.clock.Set(noon.Add(90 * time.Minute))
 		r.used(1, 10)
 	}},
-	{ID: "G5", Name: "a snapshot that saw less says nothing", check: func(r *rig) {
+	{ID: "G5", Name: "a snapshot that saw less changes nothing", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.rows(r.row("a", 1, noon.Add(-2*time.Hour), 5), r.row("a", 2, noon.Add(-time.Minute), 3))
 		r.raises(r.snapshot(noon, 3))
@@ -243,7 +243,7 @@ var unattributed = []Case{
 			r.Fatalf("%d unattributed", got)
 		}
 	}},
-	{ID: "G5", Name: "a snapshot that is not younger than one raised before says nothing new", check: func(r *rig) {
+	{ID: "G5", Name: "a snapshot no younger than an applied one changes nothing", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		r.clock.Set(noon.Add(10 * time.Minute))
 		r.raises(r.snapshot(noon.Add(time.Minute), 5))
@@ -252,14 +252,14 @@ var unattributed = []Case{
 		r.raises(r.snapshot(noon.Add(2*time.Minute), 8)) // younger
 		r.used(8)
 		older := r.snapshot(noon.Add(90*time.Second), 7)
-		older.Generation = next // another memory: it is as if it had come before the younger one
+		older.Generation = next // of another generation: it counts as if it had come before the younger one
 		r.raises(older)
 		r.used(8)
 	}},
 	{ID: "K2", Name: "snapshots raise as if they came in the order of their times", check: func(r *rig) {
 		at := func(minutes int, used ...int64) sharedledger.UsageSnapshot {
 			s := r.snapshot(noon.Add(time.Duration(minutes)*time.Minute), used...)
-			s.Generation -= sharedledger.Generation(minutes) // of as many memories
+			s.Generation -= sharedledger.Generation(minutes) // as many generations
 			return s
 		}
 		for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {2, 0, 1}} {
@@ -281,7 +281,7 @@ var unattributed = []Case{
 			r.used(12, 6)
 		}
 	}},
-	{ID: "G5", Name: "a host that comes back is netted against the charge that stood for it", check: func(r *rig) {
+	{ID: "G5", Name: "a returning host is netted against the charge that stood for it", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		r.clock.Set(noon.Add(10 * time.Minute))
 		// The ledger is lost. One host is here: it spent 3, and saw 10 used.
@@ -296,10 +296,10 @@ var unattributed = []Case{
 		if got := r.unknown(); got != 2 {
 			r.Fatalf("%d unattributed, want 2", got)
 		}
-		// More than the charge has left is added.
+		// The part above the rest of the charge is added.
 		r.rows(r.row("third", 1, noon.Add(2*time.Minute), 6))
 		r.used(16)
-		// A netted amount is in its own time now.
+		// A netted amount now counts at its own time.
 		r.clock.Set(noon.Add(time.Hour))
 		r.used(13)
 		r.clock.Set(noon.Add(61 * time.Minute))
@@ -307,7 +307,7 @@ var unattributed = []Case{
 		r.clock.Set(noon.Add(62 * time.Minute))
 		r.used(2)
 	}},
-	{ID: "G5", Name: "an amount that no snapshot can have counted is netted against nothing", check: func(r *rig) {
+	{ID: "G5", Name: "an amount that no snapshot can have counted is added whole", check: func(r *rig) {
 		for _, state := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowOwed} {
 			r.begin(per(time.Hour, 100))
 			r.clock.Set(noon.Add(10 * time.Minute))
@@ -323,11 +323,11 @@ var unattributed = []Case{
 		r.clock.Set(noon.Add(10 * time.Minute))
 		r.raises(r.snapshot(noon.Add(2*time.Minute), 4))
 		r.raises(r.snapshot(noon.Add(4*time.Minute), 7))
-		r.rows(r.row("away", 1, noon.Add(3*time.Minute), 1)) // the first had not seen it
+		r.rows(r.row("away", 1, noon.Add(3*time.Minute), 1)) // the first snapshot had not seen it
 		r.used(7)
 		r.rows(r.row("away", 2, noon.Add(time.Minute), 5))
 		r.used(7)
-		r.clock.Set(noon.Add(62 * time.Minute)) // of the first nothing is left
+		r.clock.Set(noon.Add(62 * time.Minute)) // nothing of the first charge is left
 		r.used(2)
 		r.clock.Set(noon.Add(63 * time.Minute))
 		r.used(1)

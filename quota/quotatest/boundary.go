@@ -15,8 +15,8 @@ const (
 	BoundaryWindow = 10 * time.Second
 )
 
-// Boundary sends a ledger traffic that distinguishes a window from a counter that is reset: as much as the limit just
-// before the edge of a fixed window, and as much just after it. It returns the units admitted within one
+// Boundary sends a ledger traffic that distinguishes a sliding window from a counter that is reset: the whole limit
+// just before the edge of a fixed window, and again just after it. It returns the units admitted within one
 // BoundaryWindow.
 func Boundary(t testing.TB, open func(t testing.TB, clock *Clock) quota.Ledger) int {
 	t.Helper()
@@ -41,8 +41,8 @@ func Boundary(t testing.TB, open func(t testing.TB, clock *Clock) quota.Ledger) 
 	return mostWithin(admitted, BoundaryWindow)
 }
 
-// FixedWindow does the same as most limiters: a counter per window that restarts at every multiple of its length. It
-// is only for comparison.
+// FixedWindow counts as most limiters do: one counter per window, restarted at every multiple of its length. It is
+// only for comparison.
 type FixedWindow struct {
 	Model // a shape that is not a window
 

@@ -24,20 +24,20 @@ func TestSuiteCatchesBrokenRemotes(t *testing.T) {
 		{"charges again when it is asked again", "G1 a number asked again", func(l *memremote.Remote) sharedledger.Remote { return &incrementing{l} }},
 		{"remembers the last answer of all writers, not of each", "G1 an answer outlives", func(l *memremote.Remote) sharedledger.Remote { return &oneAnswer{Remote: l} }},
 		{"looks at no nonce", "G1 a number under another nonce", func(l *memremote.Remote) sharedledger.Remote { return &nonceless{l} }},
-		{"keeps refusals", "G1 a refusal is not kept", func(l *memremote.Remote) sharedledger.Remote {
+		{"keeps refusals", "G1 a refusal is not stored", func(l *memremote.Remote) sharedledger.Remote {
 			return &stubborn{Remote: l, refused: map[string]quota.Decision{}}
 		}},
 		{"takes lost accounts for empty", "L3 an account with a missing part", func(l *memremote.Remote) sharedledger.Remote { return &hollow{l} }},
-		{"does not miss what it forgot", "G5 a writer that is behind", func(l *memremote.Remote) sharedledger.Remote { return &credulous{l} }},
-		{"looks at no generation", "G5 a generation that is over", func(l *memremote.Remote) sharedledger.Remote { return &ageless{l} }},
+		{"does not miss what it forgot", "G5 a writer's number behind", func(l *memremote.Remote) sharedledger.Remote { return &credulous{l} }},
+		{"looks at no generation", "G5 an ended generation", func(l *memremote.Remote) sharedledger.Remote { return &ageless{l} }},
 		{"ends a generation twice", "G5 a generation ends once", func(l *memremote.Remote) sharedledger.Remote { return &restless{l} }},
 		{"syncs twice", "G5 rows are synced once", func(l *memremote.Remote) sharedledger.Remote { return &twice{l} }},
 		{"syncs at the sync's time", "G5 rows are synced once", func(l *memremote.Remote) sharedledger.Remote { return &now{l} }},
 		{"carries out synced operations", "G8 an operation that was synced", func(l *memremote.Remote) sharedledger.Remote { return &deaf{l} }},
 		{"raises at the sync's time", "G5 a snapshot raises its pool", func(l *memremote.Remote) sharedledger.Remote { return &late{l} }},
 		{"adds a snapshot instead of raising to it", "G5 a snapshot that saw less", func(l *memremote.Remote) sharedledger.Remote { return &adding{l} }},
-		{"raises to every snapshot again", "G5 a snapshot that is not younger", func(l *memremote.Remote) sharedledger.Remote { return &eager{l} }},
-		{"nets nothing", "G5 a host that comes back", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowAsked} }},
+		{"raises to every snapshot again", "G5 a snapshot no younger", func(l *memremote.Remote) sharedledger.Remote { return &eager{l} }},
+		{"nets nothing", "G5 a returning host", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowAsked} }},
 		{"nets unseen rows", "G5 an amount that no snapshot can have counted", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowCharged} }},
 	} {
 		t.Run(b.name, func(t *testing.T) {

@@ -24,8 +24,8 @@ func TestSuiteCatchesBrokenSharedLedgers(t *testing.T) {
 		broken       func(*memremote.Remote) sharedledger.Remote
 	}{
 		{"takes its first start for a loss", "L8 the first take", func(l *memremote.Remote) sharedledger.Remote { return &anxious{l} }},
-		{"knows nobody who has left", "L8 no host waits for containers", func(l *memremote.Remote) sharedledger.Remote { return &faithful{l} }},
-		{"syncs twice", "L6 a post that meets", func(l *memremote.Remote) sharedledger.Remote { return &twice{l} }},
+		{"knows nobody who has left", "L8 no host waits for ended containers", func(l *memremote.Remote) sharedledger.Remote { return &faithful{l} }},
+		{"syncs twice", "L6 a post to a ledger that is lost", func(l *memremote.Remote) sharedledger.Remote { return &twice{l} }},
 		{"closes again what was opened", "L6 a drain that a person lifted", func(l *memremote.Remote) sharedledger.Remote { return &resentful{Remote: l} }},
 	} {
 		t.Run(b.name, func(t *testing.T) {

@@ -49,7 +49,7 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 		{"a day that opens by the clock alone", "K5 a clock that is ahead", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &punctual{quotatest.Model{Now: c.Now}}}
 		}},
-		{"a trim before the decision", "A8 a refusal that had entries", func(c *quotatest.Clock) quotatest.Store {
+		{"a trim before the decision", "A8 a refusal changes nothing", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &trimming{tally{Model: quotatest.Model{Now: c.Now}}, map[[2]string]int64{}}}
 		}},
 		{"a reset that keeps its newest time", "L4 after a clock a year ahead", func(c *quotatest.Clock) quotatest.Store {
@@ -58,7 +58,7 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 		{"any clock is believed", "L4 a clock a year behind", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &dateless{tally{Model: quotatest.Model{Now: c.Now}}}}
 		}},
-		{"a drain that resets all", "L4 a clock a year behind is not believed after days",
+		{"a drain that resets all", "L4 a clock a year behind is not believed, even days later",
 			func(c *quotatest.Clock) quotatest.Store {
 				return quotatest.Store{Ledger: &renewing{quotatest.Model{Now: c.Now}}}
 			}},

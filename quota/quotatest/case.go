@@ -17,7 +17,7 @@ type Backend struct {
 	Without map[Capability]string
 	// Steps is how many random steps A6 takes; 0 is 10,000.
 	Steps int
-	// Forward says that random steps set no clock back: a breaker may wait for it.
+	// Forward says that random steps never set a clock back, since a breaker may wait by it.
 	Forward bool
 	// Keys is how many one-off accounts F2 makes; 0 is 100,000.
 	Keys int
@@ -43,7 +43,7 @@ type Store struct {
 	Evict func(t testing.TB)
 	// EvictPart deletes a part of an account.
 	EvictPart func(t testing.TB, account string, part Part)
-	// File is where one file keeps it all: others may write an older copy over it, or delete it.
+	// File is for a store in one file: others may overwrite it with an older copy, or delete it.
 	File *File
 	// OwnClock says that the ledger has a clock of its own, which it must compare with Ask.Now.
 	OwnClock bool
@@ -55,7 +55,7 @@ type Part string
 // The parts that an account of several hosts has.
 const (
 	PartLog     Part = "log"     // the entries of the pool "units"
-	PartPool    Part = "pool"    // the other knowledge about that pool
+	PartPool    Part = "pool"    // the other fields of that pool
 	PartWriters Part = "writers" // each writer's last operation
 )
 
@@ -65,7 +65,7 @@ type File struct {
 	Open func() (quota.Ledger, error) // as another process does
 }
 
-// Footprint is how much a store keeps, to show that old entries go.
+// Footprint is the size of a store, to show that old entries are deleted.
 type Footprint struct {
 	Accounts int
 	Entries  int // of all accounts and pools

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock is a ledger's clock under the suite's hand. It stands still between moves.
+// Clock is a ledger's clock that the suite moves. It stands still between moves.
 type Clock struct {
 	mu       sync.Mutex
 	now      time.Time

@@ -19,7 +19,7 @@ var clocks = []Case{
 		r.clock.Set(noon.Add(-30 * second))
 		r.admits(1, 1)
 	}},
-	{ID: "K5", Name: "a clock that leaves its caller's by more than the grace is not believed",
+	{ID: "K5", Name: "a clock that drifts from its caller's clock by more than the grace is not believed",
 		Needs: OwnClock, check: func(r *rig) {
 			r.grace = 30 * second
 			r.bounds = []quota.Bound{per(time.Hour, 5), daily(5)}
@@ -33,7 +33,7 @@ var clocks = []Case{
 				r.admits(0, 2)
 			}
 		}},
-	{ID: "K6", Name: "retry-after is waited for by the clock, also where that was set back", check: func(r *rig) {
+	{ID: "K6", Name: "retry-after is right by the clock, even if that was set back", check: func(r *rig) {
 		for _, bounds := range [][]quota.Bound{{per(10*second, 3)}, {daily(3)}, {per(time.Hour, 100), per(time.Minute, 3)}} {
 			for _, back := range []time.Duration{second, 50 * second, 60 * second} {
 				r.fresh(noon, bounds...)
@@ -109,7 +109,8 @@ var clocks = []Case{
 	}},
 }
 
-// nearMidnight are seconds from one: before, at and after each moment when a clock or a call may be on another day.
+// nearMidnight has seconds relative to a midnight: before, at and after each moment when a clock or a call may be on
+// another day.
 var nearMidnight = []time.Duration{-75, -61, -60, -59, -58, -45, -32, -31, -30, -29, -15,
 	-2, -1, 0, 1, 15, 29, 30, 31, 45, 74}
 
@@ -129,7 +130,7 @@ func clockAhead(r *rig) {
 				for _, off := range nearMidnight {
 					at := day.Add(off * second)
 					r.clock.Set(at.Add(ahead))
-					for range limit { // and no further, should a ledger admit everything
+					for range limit { // bounded, in case a ledger admits everything
 						if !r.take(6).Allowed {
 							break
 						}

@@ -82,8 +82,8 @@ func swarm(r *rig, writers []quota.Ledger) {
 	}
 }
 
-// linearizable runs concurrent clients under a clock that one of them moves, and checks whether some order of their
-// operations, each within the time it took, agrees with the naive model.
+// linearizable runs concurrent clients under a clock that one of them moves. It checks that the operations, each
+// placed at some moment between its start and its end, agree with the naive model.
 func linearizable(r *rig) {
 	for round := range 5 {
 		r.fresh(noon)

@@ -82,7 +82,7 @@ var corrections = []Case{
 		r.clock.Set(noon.Add(10 * second))
 		r.retries(6, 4*second, "10s")
 	}},
-	{ID: "K12", Name: "after a refund the window frees with an entry that is there", check: func(r *rig) {
+	{ID: "K12", Name: "after a refund the window frees when an existing entry leaves", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(10*second, 10)}
 		frees := func(want time.Time) {
 			r.Helper()
@@ -123,7 +123,7 @@ var corrections = []Case{
 	}},
 	{ID: "J4", Name: "a reset forgets all of one account, for good", check: resets},
 	{ID: "J3", Name: "a post above the limit is kept, and everything after is right", check: posts},
-	{ID: "J3", Name: "a post of the past lies at its own time", check: func(r *rig) {
+	{ID: "J3", Name: "a post of the past counts at its own time", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(10*second, 10)}
 		r.admits(2, 8)
 		r.pass(8 * second)
@@ -177,7 +177,7 @@ func refundsOnce(r *rig) {
 	r.admits(10, 0)
 
 	r.fresh(noon, per(time.Hour, 10))
-	first, second := r.admits(3, 7), r.admits(3, 4) // the same instant, the same amount
+	first, second := r.admits(3, 7), r.admits(3, 4) // both at the same instant
 	for _, d := range []quota.Decision{first, second} {
 		if err := refund(d); err != nil {
 			r.Fatal(err)
@@ -213,7 +213,7 @@ func posts(r *rig) {
 	r.admits(9, 0)
 	post(100)
 	r.used(110, 141)
-	r.retries(1, time.Hour, "1h0m0s") // 41 of the 42 too many would go sooner
+	r.retries(1, time.Hour, "1h0m0s") // 41 of the 42 in excess leave sooner
 	r.exact(r.take(1), charge("units", 1, r.bounds...))
 }
 

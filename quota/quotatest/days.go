@@ -93,9 +93,9 @@ var days = []Case{
 	}},
 	{ID: "I5", Name: "a drained pool opens at its time by itself, or by hand", check: drained},
 	{ID: "I5", Name: "a drain keeps who closed the pool, when, its use and its probe", check: drainRecord},
-	{ID: "I5", Name: "a pool whose use is unknown stays closed, by anyone else's closing or opening, " +
+	{ID: "I5", Name: "a pool whose use is unknown stays closed, when others close or open it, " +
 		"until its use is known", check: drainUnknown},
-	{ID: "I5", Name: "of many who want to be the probe one is", check: oneProbe},
+	{ID: "I5", Name: "only one of many callers becomes the probe", check: oneProbe},
 	{ID: "I6", Name: "with grace no day and no window is over its limit on arrival", check: arrivals},
 }
 
@@ -125,16 +125,16 @@ func drained(r *rig) {
 	r.retries(1, time.Millisecond, protocol.DrainWindow)
 	r.clock.Set(midnight)
 	r.admits(1, 99)
-	drain(midnight) // arriving late: that day is over
+	drain(midnight) // it arrives late: that day is over
 	r.admits(1, 98)
 	drain(midnight.Add(5 * time.Minute))
 	r.refuses(1, 0)
 	r.clock.Set(midnight.Add(5 * time.Minute))
 	r.admits(1, 97)
 	drain(midnight.Add(24 * time.Hour))
-	drain(midnight.Add(time.Hour)) // an earlier word changes nothing
+	drain(midnight.Add(time.Hour)) // an earlier drain changes nothing
 	if at := r.refuses(1, 0).Pools[0].Drain.Until; !at.Equal(midnight.Add(24 * time.Hour)) {
-		r.Fatalf("drained until %s, want the later of two words", at)
+		r.Fatalf("drained until %s, want the later of two drains", at)
 	}
 	drain(time.Time{})
 	r.admits(1, 96)

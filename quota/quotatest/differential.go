@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Differential takes so many random steps on a backend, and compares its answers with the answers of the Model. The
-// seed is DIFFERENTIAL_SEED, or the time; it is printed.
+// Differential takes the given number of random steps on a backend, and compares its answers with the answers of the
+// Model. The seed is DIFFERENTIAL_SEED, or the time; it is printed.
 func Differential(t *testing.T, b Backend, steps int) {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("DIFFERENTIAL_SEED"), 10, 64)
@@ -35,7 +35,7 @@ func SoakDifferential(t *testing.T, b Backend) {
 // randomSteps is A6: the same steps every time.
 func randomSteps(r *rig) { walkFrom(r, 6, cmp.Or(r.backend.Steps, 10_000)) }
 
-// steps are the ways to go on, and how often of 200 each is gone.
+// steps has the possible steps, and how often in 200 each is taken.
 var steps = []struct {
 	name  string
 	often int
@@ -48,7 +48,7 @@ var steps = []struct {
 	{"a year ahead", 1, (*walk).yearAhead}, {"a year behind", 1, (*walk).yearBehind}, {"sums", 2, (*walk).sums},
 }
 
-// walkFrom walks over one account after the other.
+// walkFrom takes n steps, on one account after the other.
 func walkFrom(r *rig, seed uint64, n int) {
 	r.Helper()
 	const perWalk = 100

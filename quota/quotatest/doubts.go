@@ -29,7 +29,7 @@ var doubts = []SharedCase{
 			w.clock.Advance(2 * time.Minute)
 		}
 	}},
-	{"K9", "units that are given back between a look and a drain stay given back", func(w *town) {
+	{"K9", "units refunded between a peek and a drain stay refunded", func(w *town) {
 		d := w.directory("a", 1)
 		p, other := d.starts(), d.starts()
 		other.takes(1)
@@ -48,7 +48,7 @@ var doubts = []SharedCase{
 	{"K9", "a charge answered too late for its use is taken back", func(w *town) {
 		for _, c := range []struct {
 			name            string
-			executed, other bool // carried out at once; it is another process that comes back
+			executed, other bool // carried out at once; another process returns
 		}{{"by itself", true, false}, {"by another process", true, true}, {"not carried out", false, false},
 			{"not carried out, another process", false, true}} {
 			w.open, w.empty = w.backend.Remote(w, w.clock)
@@ -89,13 +89,13 @@ var doubts = []SharedCase{
 	}},
 }
 
-// unreliable is a way to the remote on which answers get lost.
+// unreliable is a connection to the remote that loses answers.
 type unreliable struct {
 	sharedledger.Remote
 
 	silent   bool  // no answer to a take comes
-	executes bool  // and yet it is carried out
-	then     error // of all takes after the first
+	executes bool  // but the take is carried out
+	then     error // the error of all takes after the first
 	late     []func()
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// oneProbe checks that only one of many calls is the probe, until its time is over or the provider has answered.
+// oneProbe checks that only one of many calls is the probe, until its lease ends or the provider has answered.
 func oneProbe(r *rig) {
 	r.fresh(noon, daily(100))
 	closed := func(d, want quota.Drain) {
@@ -32,7 +32,7 @@ func oneProbe(r *rig) {
 	closed(quota.Drain{}, quota.Drain{})
 }
 
-// drainRecord checks that a ledger keeps every field of a drain, while it holds and when it is over.
+// drainRecord checks that a ledger keeps every field of a drain, while it is in force and after it has ended.
 func drainRecord(r *rig) {
 	r.fresh(noon, daily(100))
 	for _, d := range []quota.Drain{
@@ -74,12 +74,12 @@ func drainRecord(r *rig) {
 		r.Fatal(err)
 	}
 	if p := r.take(0).Pools[0]; !p.LastDrain.Equal(quota.Drain{}) {
-		r.Fatalf("lifted, and the last drain is %+v", p.LastDrain)
+		r.Fatalf("after lifting it the last drain is %+v", p.LastDrain)
 	}
 }
 
-// drainUnknown checks that no other drain replaces, shortens or lifts one by ByUnknown, and that only a later one by
-// ByUnknown does, which may end at once.
+// drainUnknown checks that no other drain replaces, shortens or lifts one by ByUnknown: only a later one by ByUnknown
+// may, and may end at once.
 func drainUnknown(r *rig) {
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	unknown := func(closed, until int) quota.Drain {
@@ -101,7 +101,7 @@ func drainUnknown(r *rig) {
 		{"unknown again", []quota.Drain{unknown(-9, 60), unknown(0, 50)}, unknown(0, 60)},
 		{"unknown before", []quota.Drain{unknown(0, 50), unknown(-9, 60)}, unknown(0, 60)},
 		{"known since", []quota.Drain{unknown(-9, 60), unknown(0, 0)}, unknown(0, 0)},
-		{"known since, and the news comes late", []quota.Drain{unknown(-5, -5), unknown(-9, 60)}, unknown(-5, -5)},
+		{"known since, learned late", []quota.Drain{unknown(-5, -5), unknown(-9, 60)}, unknown(-5, -5)},
 		{"known since, and unknown again", []quota.Drain{unknown(-5, -5), unknown(0, 60)}, unknown(0, 60)},
 		{"known since, and opened", []quota.Drain{unknown(-5, -5), {}, unknown(-9, 60)}, unknown(-5, -5)},
 		{"closed by hand, and known", []quota.Drain{byHand(30), unknown(-5, -5)}, byHand(30)},

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// FarAway is how far away the server of RunFar is, in milliseconds there and back.
+// FarAway is the round trip to the server of RunFar, in milliseconds.
 const FarAway = 200
 
-// farSoon are the promises whose cases ask so few times that they end within seconds where each time takes FarAway.
+// farSoon lists the cases that ask so rarely that they end within seconds even if each question takes FarAway.
 var farSoon = []string{"A1", "A8", "B1", "B2", "B6", "D3", "E2", "G1", "I2", "J2", "K12", "L4", "L7"}
 
-// RunFar is Run for a backend whose server is FarAway: all that is promised holds there too, and nothing is charged
-// twice. Its cases run at once, since they mostly wait; all of them, which takes minutes, only where SOAK is set.
+// RunFar is Run for a backend whose server is FarAway: every promise is kept there too, and nothing is charged twice.
+// Its cases run in parallel, since they mostly wait. Only with SOAK set do all of them run, which takes minutes.
 func RunFar(t *testing.T, b Backend) {
 	t.Helper()
 	seen := map[string]bool{}

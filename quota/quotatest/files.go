@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// files are a person's possible actions on the file of a ledger in use.
+// files has cases where a person replaces or deletes the file of a ledger in use.
 var files = []Case{
 	{ID: "L5", Name: "an older copy over the file in use is noticed by the next operation of every process",
 		Needs: InFile, check: func(r *rig) {
@@ -59,7 +59,7 @@ var files = []Case{
 				}
 			}
 		}},
-	{ID: "L5", Name: "a file that is gone is not begun anew", Needs: InFile, check: func(r *rig) {
+	{ID: "L5", Name: "a missing file is not created anew", Needs: InFile, check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 10)}
 		r.take(10)
 		if err := os.Remove(r.store.File.Path); err != nil {
@@ -88,7 +88,7 @@ func (r *rig) reopened() quota.Ledger {
 	return l
 }
 
-// closed wants no decision, of takes and of peeks.
+// closed wants an error from takes and peeks.
 func (r *rig) closed() {
 	r.Helper()
 	for _, amount := range []int64{0, 1} {

@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// OpenJournal opens the journal of a fresh data directory. again opens that directory once more, as
-// another process does: beside the first, and after it. t.Cleanup closes them all.
+// OpenJournal opens the journal of a fresh data directory. again opens that directory once more, as another process
+// does, during or after the first. t.Cleanup closes all of them.
 type OpenJournal func(t testing.TB) (j sharedledger.Journal, again func() sharedledger.Journal)
 
 // JournalCase is one promise of a sharedledger.Journal.
@@ -29,7 +29,7 @@ func (c JournalCase) Check(t testing.TB, open OpenJournal) {
 	c.check(d)
 }
 
-// JournalCases are all of them.
+// JournalCases returns all cases of a journal.
 func JournalCases() []JournalCase {
 	return slices.Concat(journalRows, journalNotes, journalBudgets, journalShared)
 }
@@ -137,7 +137,7 @@ func (d *journalRig) lists(since time.Time, owed bool, want ...sharedledger.Row)
 	}
 }
 
-// reopened turns to another process.
+// reopened continues as another process.
 func (d *journalRig) reopened() { d.journal = d.again() }
 
 func sameRow(a, b sharedledger.Row) bool {
@@ -177,7 +177,7 @@ func snapshotOf(pool string, at time.Time, used int64) sharedledger.UsageSnapsho
 	}}
 }
 
-var long = time.Time{} // since ever
+var long = time.Time{} // from the beginning
 
 var journalRows = []JournalCase{
 	{"an operation is written down as asked before the ask", func(d *journalRig) {
@@ -225,10 +225,10 @@ var journalRows = []JournalCase{
 		row = d.becomes(row, sharedledger.RowSynced, time.Time{})
 		d.reopened()
 		d.lists(long, false, row, other)
-		d.becomes(sharedledger.Row{ID: other.ID + 1000}, sharedledger.RowVoid, time.Time{}) // of none: nothing
+		d.becomes(sharedledger.Row{ID: other.ID + 1000}, sharedledger.RowVoid, time.Time{}) // no such row
 		d.lists(long, false, row, other)
 	}},
-	{"a charge is no news of a late row, or was synced meanwhile", func(d *journalRig) {
+	{"a charge changes no late row, nor a row that was synced meanwhile", func(d *journalRig) {
 		var rows []sharedledger.Row
 		for _, state := range []sharedledger.RowState{sharedledger.RowOwed, sharedledger.RowSynced} {
 			row := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), state, time.Time{})
@@ -247,7 +247,7 @@ var journalRows = []JournalCase{
 		d.reopened()
 		d.lists(long, false, row, next)
 	}},
-	{"rows are listed from a time on, of all writers, in the order of their writing", func(d *journalRig) {
+	{"rows of all writers from a time on are listed in the order of writing", func(d *journalRig) {
 		late := d.begins(d.row("b", noon.Add(time.Hour)), sharedledger.Notes{})
 		early := d.begins(d.row("a", noon), sharedledger.Notes{})
 		moved := d.begins(d.row("b", noon.Add(-time.Minute)), sharedledger.Notes{})
@@ -283,7 +283,7 @@ var journalRows = []JournalCase{
 			d.Fatalf("the state of an account that was never used is %+v", s)
 		}
 	}},
-	{"deletable rows are forgotten in the end, and no others", func(d *journalRig) {
+	{"deletable rows are finally deleted, and no others", func(d *journalRig) {
 		const horizon = 26 * time.Hour
 		var want []sharedledger.Row
 		owed := d.row("a", noon.Add(-time.Hour))
@@ -300,7 +300,7 @@ var journalRows = []JournalCase{
 		if rows, _ := d.journal.Rows(d.Context(), account, long, false); len(rows) < 200 {
 			d.Fatalf("%d rows are left, though all may go", len(rows))
 		}
-		for range 300 { // enough for any journal to tidy up
+		for range 300 { // enough for any journal to delete old rows
 			want = append(want,
 				d.begins(d.row("b", noon.Add(horizon)), sharedledger.Notes{Now: noon.Add(horizon), Forget: horizon}))
 		}

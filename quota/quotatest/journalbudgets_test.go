@@ -21,7 +21,7 @@ var journalBudgets = []JournalCase{
 		d.lists(long, true, rows...)
 		d.lists(long, false, rows...)
 	}},
-	{"of two budgets one without room is enough, and nothing is written", func(d *journalRig) {
+	{"one of two budgets without room is enough to refuse, and nothing is written", func(d *journalRig) {
 		row := d.row("a", noon)
 		row.Amounts = quota.Cost{"units": 2, "search": 1}
 		units, search := quota.EmergencyBudget{Pool: "units", Amount: 2}, quota.EmergencyBudget{Pool: "search", Amount: 1}
@@ -60,7 +60,7 @@ var journalBudgets = []JournalCase{
 		d.becomes(d.allows(true, d.row("a", noon), budget), sharedledger.RowSynced, time.Time{})
 		d.allows(false, d.row("a", noon.Add(time.Minute)), budget)
 	}},
-	{"an emergency that is given back is not owed, is on no budget, and is given back once", func(d *journalRig) {
+	{"an emergency is given back once, and is then neither owed nor on a budget", func(d *journalRig) {
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
 		row := d.allows(true, d.row("a", noon), budget)
 		d.refunds(true, row)
@@ -83,7 +83,7 @@ var journalBudgets = []JournalCase{
 		d.lists(long, false, row)
 		d.allows(false, d.row("a", noon), budget)
 	}},
-	{"an emergency that a sync under way has is synced, although it was given back", func(d *journalRig) {
+	{"an emergency given back during its sync is synced nevertheless", func(d *journalRig) {
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
 		row := d.allows(true, d.row("a", noon), budget)
 		d.refunds(true, row)
@@ -95,7 +95,7 @@ var journalBudgets = []JournalCase{
 		d.refunds(false, row)
 		d.allows(false, d.row("a", noon), budget)
 	}},
-	{"only an emergency is given back, least of all a row in doubt", func(d *journalRig) {
+	{"only an emergency is given back, never a row in doubt", func(d *journalRig) {
 		var rows []sharedledger.Row
 		for _, state := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged,
 			sharedledger.RowOwed, sharedledger.RowSynced, sharedledger.RowUnused} {
@@ -184,7 +184,7 @@ var journalShared = []JournalCase{
 			d.Fatalf("%v went on, %d together, want %d", allowed, sum, room)
 		}
 	}},
-	{"of two processes one gives an emergency back", func(d *journalRig) {
+	{"only one of two processes gives an emergency back", func(d *journalRig) {
 		handles := []sharedledger.Journal{d.journal, d.again()}
 		for range 20 {
 			row := d.allows(true, d.row("a", noon))
@@ -200,7 +200,7 @@ var journalShared = []JournalCase{
 		}
 		d.lists(long, true)
 	}},
-	{"one process's notes another sees", func(d *journalRig) {
+	{"a process sees another's notes", func(d *journalRig) {
 		other := d.again()
 		row := d.begins(d.row("a", noon),
 			sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 4)}})
@@ -214,7 +214,7 @@ var journalShared = []JournalCase{
 		}
 		if id, s, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{}); err != nil ||
 			id != 0 || !s.Owed {
-			d.Fatalf("id %d, %+v %v: want the other's breaker in the way", id, s, err)
+			d.Fatalf("id %d, %+v %v: want it refused by the other's breaker", id, s, err)
 		}
 	}},
 }

@@ -53,7 +53,7 @@ var journalNotes = []JournalCase{
 			d.Fatalf("generation %d behind a begin that notes 5 (%v)", s.Generation, err)
 		}
 	}},
-	{"the breaker stays as it was noted last", func(d *journalRig) {
+	{"the breaker stays as last noted", func(d *journalRig) {
 		want := sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 3, Why: "connection refused",
 			Server: &quota.ServerError{Cause: "a", Cure: "b", Err: errors.New("connection refused")}}
 		d.notes(sharedledger.Notes{Breaker: &want})
@@ -160,7 +160,7 @@ var journalNotes = []JournalCase{
 		row = d.begins(row, sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(second)}})
 		d.lists(long, true, row)
 	}},
-	{"of each pool the youngest snapshot is kept", func(d *journalRig) {
+	{"the youngest snapshot of each pool is kept", func(d *journalRig) {
 		units, search := snapshotOf("units", noon, 10), snapshotOf("search", noon.Add(-time.Hour), 5)
 		units.Drain, units.Owed = quota.Drain{Until: noon.Add(time.Hour), Used: 6812, By: quota.ByHand,
 			At: noon, Probe: 2}, true
@@ -172,10 +172,10 @@ var journalNotes = []JournalCase{
 		d.reopened()
 		d.snapshots(units, search)
 		later := snapshotOf("units", noon.Add(time.Microsecond), 1)
-		later.Generation = 3 // any generation, and any smaller usage
+		later.Generation = 3 // even of a smaller generation or usage
 		d.begins(d.row("a", noon), sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{later}})
 		kept := later
-		kept.Drain, kept.Owed = units.Drain, true // a sync or its lifting ends an owed drain
+		kept.Drain, kept.Owed = units.Drain, true // an owed drain ends when it is synced or lifted
 		d.snapshots(kept, search)
 		kept.Owed, kept.At = false, noon.Add(second)
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{kept}})
@@ -184,7 +184,7 @@ var journalNotes = []JournalCase{
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{later}})
 		d.snapshots(later, search)
 	}},
-	{"no snapshot of one who does not know replaces that a pool's use is unknown", func(d *journalRig) {
+	{"a snapshot of a host that does not know never makes a pool's unknown use known", func(d *journalRig) {
 		unknown := quota.Drain{Until: noon.Add(time.Hour), By: quota.ByUnknown, At: noon}
 		closed := snapshotOf("units", noon.Add(time.Microsecond), 10)
 		closed.Drain, closed.Owed = unknown, true
@@ -207,7 +207,7 @@ var journalNotes = []JournalCase{
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{closed}})
 		d.snapshots(want)
 	}},
-	{"asked rows without an answer are in the state, the newest first", func(d *journalRig) {
+	{"the state has the asked rows without an answer, newest first", func(d *journalRig) {
 		d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, time.Time{})
 		var ids []int64
 		for i := range sharedledger.MaxAsked + 3 {
@@ -222,7 +222,7 @@ var journalNotes = []JournalCase{
 				sharedledger.MaxAsked, ids[len(ids)-1])
 		}
 	}},
-	{"of each writer the last operation that the ledger has is in the state", func(d *journalRig) {
+	{"the state has each writer's last operation in the ledger", func(d *journalRig) {
 		first, second := d.begins(d.row("a", noon), sharedledger.Notes{}), d.begins(d.row("b", noon), sharedledger.Notes{})
 		third := d.begins(d.row("b", noon), sharedledger.Notes{})
 		d.written()
@@ -240,7 +240,7 @@ var journalNotes = []JournalCase{
 		d.becomes(first, sharedledger.RowOwed, time.Time{})
 		d.written()
 	}},
-	{"of very many writers those with the last names are in the state", func(d *journalRig) {
+	{"with very many writers the state has the last names", func(d *journalRig) {
 		n := sharedledger.Notes{}
 		for i := range sharedledger.MaxWritten + 2 {
 			n.Verdicts = append(n.Verdicts, sharedledger.RowVerdict{ID: d.begins(d.row(fmt.Sprintf("w%06d", i), noon),
@@ -255,7 +255,7 @@ var journalNotes = []JournalCase{
 	}},
 }
 
-// written wants the state to name these rows as the last of their writers, in this order.
+// written wants the state to have these rows as the last of each writer, in this order.
 func (d *journalRig) written(want ...sharedledger.Row) {
 	d.Helper()
 	s := d.state()

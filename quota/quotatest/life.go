@@ -17,7 +17,7 @@ var life = []Case{
 		idle := r.account
 		r.account = "busy"
 		r.clock.Set(noon.Add(quota.MinHorizon + expiry + time.Minute))
-		for range 200 { // enough for any ledger to tidy up
+		for range 200 { // enough for any ledger to delete old accounts
 			r.take(0)
 			r.take(1)
 			r.pass(time.Minute)
@@ -47,7 +47,7 @@ var life = []Case{
 	}},
 	{ID: "F2", Name: "one-off accounts do not pile up", Needs: Counts, check: oneOffs},
 	{ID: "F3", Name: "many entries that expire at once cause no stall", check: stall},
-	{ID: "F4", Name: "precision bounds the entries and admits never more", check: func(r *rig) {
+	{ID: "F4", Name: "precision bounds the entries and never admits more", check: func(r *rig) {
 		const window, step, limit = 10 * second, second, 50
 		r.precision = step
 		r.bounds = []quota.Bound{per(window, limit)}
@@ -66,7 +66,7 @@ var life = []Case{
 		if n := mostWithin(admitted, window); n > limit {
 			r.Fatalf("%d admitted within %v, limit %d", n, window, limit)
 		}
-		// Merged entries count from the last of them on, at any cost and for any spender.
+		// Merged entries count from the time of the last one, at any cost and for any spender.
 		r.clock.Set(r.clock.Now().Add(time.Hour).Truncate(window))
 		r.bounds = []quota.Bound{per(window, 10)}
 		start := r.clock.Now()
@@ -77,13 +77,13 @@ var life = []Case{
 		if d := r.take(10); d.Allowed {
 			r.Fatalf("10 admitted %v after 9, limit 10 within %v", window-900*time.Millisecond, window)
 		}
-		// An entry counts up to one step longer than it has to: that much may be lost, no more.
+		// An entry counts at most one step too long: that much may be lost, no more.
 		if want := limit * 60 * second / (window + step); len(admitted) < int(want)-limit {
 			r.Fatalf("%d admitted in a minute at a precision of %v, want about %d", len(admitted), step, want)
 		}
 	}},
 	{ID: "L9", Name: "a refusal costs the same however long the log", check: sameRefusal},
-	{ID: "L1", Name: "a take after any idleness leaves its charge", check: func(r *rig) {
+	{ID: "L1", Name: "a take after any idle time leaves its charge", check: func(r *rig) {
 		for _, number := range []int{63, 64, 65, 128} {
 			for _, idle := range []time.Duration{27 * time.Hour, 60 * time.Hour} {
 				r.fresh(noon, daily(200))
@@ -99,14 +99,14 @@ var life = []Case{
 	}},
 }
 
-// expiry is how much longer than its horizon a ledger may keep an idle account.
+// expiry is how long after its horizon a ledger may keep an idle account.
 const expiry = 2 * time.Hour
 
 // clientExpiry is expiry of an account with a horizon below quota.MinHorizon.
 const clientExpiry = 3 * time.Second
 
-// oneOffs makes accounts that are used once, and as many when those are idle for longer than their horizon: of a
-// provider, then of clients.
+// oneOffs makes accounts that are used once, and as many again when the first are idle for longer than their horizon:
+// first a provider's accounts, then clients' accounts.
 func oneOffs(r *rig) {
 	keys := r.backend.Keys
 	if keys == 0 {
@@ -132,8 +132,8 @@ func oneOffs(r *rig) {
 	}
 }
 
-// stall times the first call after a day idle. The machine may be busy with something else, so that
-// the best of eight counts.
+// stall times the first call after a day idle. The machine may be busy with something else, so the best of eight
+// counts.
 func stall(r *rig) {
 	entries, most := r.backend.Entries, 5*time.Millisecond
 	if entries == 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 var losses = []SharedCase{
-	{"K1", "a stranger that only peeks does not end the settling of others", func(w *town) {
+	{"K1", "a stranger that only peeks does not end others' settling", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
 		w.allTake(a, b)
 		b.takes(900) // which a has not seen
@@ -40,7 +40,7 @@ var losses = []SharedCase{
 		third.takes(900)
 		w.empty()
 		b.peeks()
-		a.closed(1) // two of two are there, and the third was known
+		a.closed(1) // two of two have synced, but a third was known
 		w.clock.Advance(settle)
 		w.limit = 2000
 		a.takes(1)
@@ -51,12 +51,12 @@ var losses = []SharedCase{
 		a, b := w.directory("a", 2), w.directory("b", 2).starts()
 		a1, a2 := a.starts(), a.starts()
 		w.allTake(a1, a2, b)
-		a1.peeks() // no answer is left to be noted
+		a1.peeks() // every answer has been noted
 		a2.peeks()
 		b.takes(900) // which a has not seen
 		w.empty()
 		a1.closed(90)
-		a2.closed(90) // it has compared the remote a moment ago, and knows the generation from its sibling
+		a2.closed(90) // it compared the remote a moment ago, and learned the generation from its sibling
 		b.peeks()
 		a2.takes(90)
 		a1.broke()
@@ -71,7 +71,7 @@ var losses = []SharedCase{
 				b.takes(2)
 			}
 			w.empty()
-			a.peeks() // it comes first, and knows the spends of the other
+			a.peeks() // it syncs first, and knows the other's spends
 			b.peeks()
 			a.peeks()
 			a.takes(1)
@@ -81,7 +81,7 @@ var losses = []SharedCase{
 		a.broke()
 		w.exactly()
 	}},
-	{"K2", "a generation that only one host has met is no reason to count the other twice", func(w *town) {
+	{"K2", "a generation that only one host has seen does not count the other twice", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
 		w.allTake(a, b)
 		for i := range 6 {
@@ -142,7 +142,7 @@ var losses = []SharedCase{
 		a.broke()
 		w.exactly()
 	}},
-	{"K4", "a new process knows of the hosts that were there before it", func(w *town) {
+	{"K4", "a new process knows the hosts that synced before it", func(w *town) {
 		here, there := w.directory("here", 1), w.directory("there", 1)
 		here.starts().takes(1)
 		there.starts().takes(1)
@@ -178,7 +178,7 @@ var strangers = []SharedCase{
 	}},
 }
 
-// meeting lets several processes find the remote empty, all of them before one acts on it.
+// meeting lets several processes all find the remote empty before any of them acts.
 type meeting struct {
 	sharedledger.Remote
 

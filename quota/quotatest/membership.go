@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// interrupted is a remote where something happens during the next sync.
+// interrupted is a remote that calls a function during the next sync.
 type interrupted struct {
 	sharedledger.Remote
 
@@ -44,7 +44,7 @@ var membership = []SharedCase{
 			w.exactly()
 		}
 	}},
-	{"L8", "no host waits for containers that spent and are gone, and they have no part of the emergency budget",
+	{"L8", "no host waits for ended containers, and they have no part of the emergency budget",
 		func(w *town) {
 			here := w.directory("here", 1).starts()
 			here.takes(1)
@@ -86,7 +86,7 @@ var membership = []SharedCase{
 		here.broke()
 		w.exactly()
 	}},
-	{"L8", "a fresh directory that is first after a loss is noticed by the others as soon as they ask", func(w *town) {
+	{"L8", "the others notice a fresh directory that asked first after a loss", func(w *town) {
 		here := w.directory("here", 1).starts()
 		here.takes(400)
 		w.empty()
@@ -103,7 +103,7 @@ var membership = []SharedCase{
 	}},
 }
 
-// emergency spends without asking, as a Governor does whose budgets have room.
+// emergency spends without asking, as a Governor does while its budgets have room.
 func (p *program) emergency(amount int64) (row int64) {
 	p.Helper()
 	row, err := p.ledger.Spend(p.Context(), quota.Emergency{Account: account, At: p.clock.Now(),
@@ -175,7 +175,7 @@ var corrected = []SharedCase{
 			w.exactly()
 		}
 	}},
-	{"L6", "a post that meets a ledger that is lost again and again is recorded once", func(w *town) {
+	{"L6", "a post to a ledger that is lost repeatedly is recorded once", func(w *town) {
 		remote := &losing{}
 		p := w.directory("here",
 			1).starts(func(r sharedledger.Remote) sharedledger.Remote { remote.Remote = r; return remote })
@@ -195,7 +195,7 @@ var corrected = []SharedCase{
 		}
 		w.exactly()
 	}},
-	{"L6", "a drain that a person lifted stays lifted after a loss, also where another has seen it", func(w *town) {
+	{"L6", "a drain that a person lifted stays lifted after a loss, even if another host saw it", func(w *town) {
 		here, there := w.directory("here", 2).starts(), w.directory("there", 2).starts()
 		w.allTake(here, there)
 		until := w.clock.Now().Add(6 * time.Hour)
@@ -221,7 +221,7 @@ var corrected = []SharedCase{
 	}},
 }
 
-// losing is a remote that has lost something whenever a sync reaches it.
+// losing is a remote that loses its state before every sync.
 type losing struct {
 	sharedledger.Remote
 

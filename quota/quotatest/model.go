@@ -143,7 +143,7 @@ func (m *Model) fitsIn(a quota.Ask, c quota.Charge, b quota.Bound, t time.Time) 
 	return c.Amount == 0 || m.uses(a, c.Pool, b.Window, t)+c.Amount <= b.Ceiling
 }
 
-// moments returns the times after now when something that stands in the way may end, in order.
+// moments returns, in order, the times after now when a reason for a refusal may end.
 func (m *Model) moments(a quota.Ask, now time.Time) []time.Time {
 	var out []time.Time
 	for _, c := range a.Charges {
@@ -162,7 +162,7 @@ func (m *Model) moments(a quota.Ask, now time.Time) []time.Time {
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 
-// refusal finds when everything fits, in whole milliseconds of the clock, and which window is the last to.
+// refusal finds when everything fits, in whole milliseconds of the clock, and the window that frees last.
 func (m *Model) refusal(a quota.Ask, now time.Time) (*quota.Refusal, time.Time) {
 	last := now
 	for _, t := range m.moments(a, now) {
@@ -175,10 +175,10 @@ func (m *Model) refusal(a quota.Ask, now time.Time) (*quota.Refusal, time.Time) 
 		}
 		last = t
 	}
-	panic("an ask that fits no more, though its cost is below every ceiling")
+	panic("an ask never fits again, although its cost is below every ceiling")
 }
 
-// refusedUntil returns the first reason that still stands at the moment before, and no longer at t.
+// refusedUntil returns the first reason that refuses at the moment before t and not at t.
 func (m *Model) refusedUntil(a quota.Ask, now, before, t time.Time) *quota.Refusal {
 	for _, c := range a.Charges {
 		if d := m.drains[[2]string{a.Account, c.Pool}]; c.Amount > 0 && d.Until.Equal(t) {
@@ -309,7 +309,7 @@ func (m *Model) Drain(_ context.Context, account, pool string, d quota.Drain) er
 func (m *Model) Reset(_ context.Context, account string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := range m.spends { // their numbers are not given again
+	for i := range m.spends { // their numbers are not reused
 		if m.spends[i].account == account {
 			m.spends[i].amount, m.spends[i].at = 0, time.Time{}
 		}

@@ -25,7 +25,7 @@ type Load struct {
 	Limit   int64         // over 24 hours
 	Amount  int64         // of each take
 	For     time.Duration // how long to go on, also after a refusal; 0: until the first
-	Report  bool          // of every take that is charged, before the next; see Process.Took
+	Report  bool          // report every charged take before the next; see Process.Took
 }
 
 // Work counts one process's work.
@@ -101,7 +101,7 @@ func (load Load) run(ctx context.Context, ledger quota.Ledger, report io.Writer)
 		if d.Allowed {
 			done.Admitted += load.Amount
 			if load.Report {
-				_, _ = fmt.Fprintln(report, "took") // a parent that is gone reads none
+				_, _ = fmt.Fprintln(report, "took") // the parent may be gone
 			}
 		}
 	}
@@ -183,7 +183,7 @@ func (p *Process) Go() {
 	}
 }
 
-// Took waits until the process tells of one more charged take; false: there are no more.
+// Took waits until the process reports one more charged take; false: there are no more.
 func (p *Process) Took() bool { return p.out.Scan() && p.out.Text() == "took" }
 
 // Kill ends the process as kill -9 does, and returns how many more takes it had reported.

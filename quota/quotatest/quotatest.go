@@ -23,7 +23,7 @@
 // test must make that clock read a value that Clock.Watch pushes.
 //
 // Model is the same contract written as simply as possible: a slice of spends. The random cases compare a ledger with
-// it step by step. FixedWindow does as most limiters do.
+// it step by step. FixedWindow counts as most limiters do.
 package quotatest
 
 import (

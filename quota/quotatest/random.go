@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// dice are where a random walk takes its turns: n ways, 0 the simplest.
+// dice chooses one of n ways for a random walk; 0 is the simplest.
 type dice func(n int) int
 
 // stateMachine is A6 by rapid, which finds the fewest steps that show a difference.
@@ -42,7 +42,7 @@ type walk struct {
 	shares map[quota.Purpose]quota.Share
 	taken  []pair
 	last   quota.Decision // the last refusal
-	floor  time.Time      // no clock goes back behind it
+	floor  time.Time      // no clock is set to before it
 	counts map[string]int
 }
 
@@ -74,7 +74,7 @@ func newWalk(r *rig, t failer, roll dice) *walk {
 	return w
 }
 
-// windows returns one to three different ones.
+// windows returns one to three different windows.
 func (w *walk) windows() []quota.Window {
 	lengths := []time.Duration{24 * time.Hour, 0, 10 * second, time.Minute, time.Hour, second, 48 * time.Hour,
 		1500 * time.Millisecond}
@@ -94,7 +94,7 @@ func (w *walk) windows() []quota.Window {
 	return out
 }
 
-// charges ask for some of the pools.
+// charges returns charges on some of the pools.
 func (w *walk) charges(most int) []quota.Charge {
 	var out []quota.Charge
 	first := w.roll(len(w.pools))
@@ -112,7 +112,7 @@ func (w *walk) charges(most int) []quota.Charge {
 	return out
 }
 
-// affordable returns charges that usually can fit some day.
+// affordable returns charges that can usually fit at some time.
 func (w *walk) affordable(most int) []quota.Charge {
 	charges := w.charges(most)
 	for i, c := range charges {
@@ -125,8 +125,8 @@ func (w *walk) affordable(most int) []quota.Charge {
 	return charges
 }
 
-// agree wants an error of the model's kind, and reports whether there is none. Where the clock cannot be believed
-// either, an ask that never fits may be refused for that.
+// agree wants an error of the model's kind, and reports whether there is none. An ask that never fits, under a clock
+// that cannot be believed, may be refused for either reason.
 func (w *walk) agree(what string, a quota.Ask, got, want error) bool {
 	w.t.Helper()
 	never := want != nil && errors.Is(got, quota.ErrNeverFits) && errors.Is(a.Check(w.rig.clock.Now()), quota.ErrNeverFits)
@@ -173,7 +173,7 @@ func (w *walk) draw(a quota.Ask) (got quota.Decision, ok bool) {
 	return got, true
 }
 
-// setBack moves the clock back, sometimes by more than may be believed.
+// setBack moves the clock back, sometimes by more than a ledger may believe.
 func (w *walk) setBack() {
 	r := w.rig
 	to := r.clock.Now().Add(-time.Duration(w.roll(20_000_000)) * time.Microsecond)
@@ -247,8 +247,8 @@ func (w *walk) drain() {
 	}
 }
 
-// idle takes until the next number of a pool is a multiple of 64, at which ledgers tidy up, and then nothing for a day
-// or two.
+// idle takes until the next number of a pool is a multiple of 64, when ledgers delete old entries, and then takes
+// nothing for a day or two.
 func (w *walk) idle() {
 	w.t.Helper()
 	pool := w.pools[w.roll(len(w.pools))].Name
@@ -298,7 +298,7 @@ func (w *walk) yearBehind() {
 // change changes a pool's windows, as a new costs.yaml does.
 func (w *walk) change() { w.pools[w.roll(len(w.pools))].Windows = w.windows() }
 
-// reset reports whether the ledger may be reset.
+// reset resets the ledger if it may be reset, and reports whether it was.
 func (w *walk) reset() bool {
 	w.t.Helper()
 	err := w.rig.ledger.Reset(w.rig.Context(), w.rig.account)
@@ -348,7 +348,7 @@ func show(v any) string {
 	return fmt.Sprintf("%+v", v)
 }
 
-// sameError compares kinds.
+// sameError reports whether two errors are of the same kind.
 func sameError(a, b error) bool {
 	for _, kind := range []error{quota.ErrUnknown, quota.ErrNeverFits, quota.ErrUnavailable, quota.ErrCorrupt,
 		quota.ErrNewer, quota.ErrNotRefundable, quota.ErrClosed} {

@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// refused are questions that no ledger may act on, and clocks that no ledger may keep.
+// refused has asks that no ledger may act on, and clocks that no ledger may believe.
 var refused = []Case{
 	{ID: "L4", Name: "after a clock a year ahead a reset heals the account at once", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 5)}
@@ -34,7 +34,7 @@ var refused = []Case{
 		r.pass(time.Hour)
 		r.used(0)
 	}},
-	{ID: "L4", Name: "a clock a year behind is not believed, and spends under it are gone when it is right",
+	{ID: "L4", Name: "a clock a year behind is not believed, and its spends are gone once it is set right",
 		check: func(r *rig) {
 			r.bounds = []quota.Bound{per(time.Hour, 5)}
 			behind := noon.AddDate(-1, 0, 0)
@@ -56,7 +56,7 @@ var refused = []Case{
 			r.admits(5, 0)
 			r.retries(1, time.Hour, "1h0m0s")
 		}},
-	{ID: "L4", Name: "a clock a year behind is not believed after days without a take and a word of the provider",
+	{ID: "L4", Name: "a clock a year behind is not believed, even days later, after the provider's refusal",
 		check: func(r *rig) {
 			r.bounds = []quota.Bound{per(time.Hour, 5)}
 			r.take(3)
@@ -103,10 +103,10 @@ var refused = []Case{
 	{ID: "L7", Name: "a drain that contradicts itself is refused, and changes nothing", check: func(r *rig) {
 		until := noon.Add(time.Hour)
 		for name, d := range map[string]quota.Drain{
-			"less than nothing used":   {Until: until, Used: -1},
-			"more used than counts":    {Until: until, Used: quota.MaxLimit + 1},
-			"nobody":                   {Until: until, By: quota.ByUnknown + 1},
-			"a probe before the first": {Until: until, Probe: -1},
+			"less than nothing used":         {Until: until, Used: -1},
+			"more used than an exact number": {Until: until, Used: quota.MaxLimit + 1},
+			"nobody":                         {Until: until, By: quota.ByUnknown + 1},
+			"a probe before the first":       {Until: until, Probe: -1},
 		} {
 			if err := r.ledger.Drain(r.Context(), r.account, "units", d); !errors.Is(err, quota.ErrUnknown) {
 				r.Errorf("%s: %v", name, err)
@@ -118,7 +118,7 @@ var refused = []Case{
 		r.bounds = []quota.Bound{per(time.Hour, 5)}
 		r.admits(1, 4)
 	}},
-	{ID: "K5", Name: "how far clocks may be apart is a setting of its own", check: func(r *rig) {
+	{ID: "K5", Name: "the allowed gap between clocks is a setting of its own", check: func(r *rig) {
 		r.grace, r.gap = time.Millisecond, 20*second
 		r.bounds = []quota.Bound{per(time.Hour, 5)}
 		r.admits(3, 2)

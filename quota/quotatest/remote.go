@@ -26,14 +26,14 @@ const (
 	next  sharedledger.Generation = 1
 )
 
-// begin turns to a fresh account and starts its first generation.
+// begin continues with a fresh account and starts its first generation.
 func (r *rig) begin(bounds ...quota.Bound) {
 	r.Helper()
 	r.fresh(noon, bounds...)
 	r.renew(sharedledger.Renewal{Next: first, First: true}, first)
 }
 
-// renew asks for a generation and wants this one to be.
+// renew asks for a new generation and wants this one to be in force.
 func (r *rig) renew(n sharedledger.Renewal, want sharedledger.Generation) {
 	r.Helper()
 	n.Account, n.Pools, n.Horizon = r.account, []string{"units", "search"}, max(r.horizon, quota.MinHorizon)
@@ -78,7 +78,7 @@ func (r *rig) failsOnce(want error, o sharedledger.Operation, amount int64) {
 	})
 }
 
-// over wants a generation that is over, and nothing changed.
+// over wants the error of an ended generation, and nothing changed.
 func (r *rig) over(now sharedledger.Generation, do func() error) {
 	r.Helper()
 	before := r.take(0)
@@ -140,7 +140,7 @@ var numbered = []Case{
 		}
 		r.used(20)
 	}},
-	{ID: "G1", Name: "an operation answered twice is given back once", check: func(r *rig) {
+	{ID: "G1", Name: "an operation answered twice is refunded once", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.charges(op("a", 1), 4)
 		d := r.charges(op("a", 1), 4)
@@ -152,14 +152,14 @@ var numbered = []Case{
 		r.charges(op("a", 1), 4)
 		r.used(0)
 	}},
-	{ID: "G1", Name: "a number under another nonce is a clone, and so is one before the last", check: func(r *rig) {
+	{ID: "G1", Name: "a number under another nonce, or before the last, is a clone", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.charges(op("a", 4), 2)
 		other := op("a", 4)
 		other.Nonce++
 		r.failsOnce(sharedledger.ErrClone, other, 2)
 		r.failsOnce(sharedledger.ErrClone, op("a", 3), 2)
-		r.charges(op("b", 3), 2) // of another name it is none
+		r.charges(op("b", 3), 2) // a writer of another name is no clone
 		r.used(4)
 		r.wrote("a", 4)
 	}},
@@ -172,7 +172,7 @@ var numbered = []Case{
 		r.used(2)
 		r.wrote("a", 9)
 	}},
-	{ID: "G1", Name: "a refusal is not kept: asked again, it is decided again", check: func(r *rig) {
+	{ID: "G1", Name: "a refusal is not stored: the same number is decided again", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.charges(op("b", 1), 10)
 		if d, err := r.once(op("a", 1), 1); err != nil || d.Allowed || d.RetryAfter != time.Hour {
@@ -183,7 +183,7 @@ var numbered = []Case{
 		r.charges(op("a", 1), 1)
 		r.used(1)
 	}},
-	{ID: "G1", Name: "a look leaves its number free", check: func(r *rig) {
+	{ID: "G1", Name: "a peek leaves its number unused", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.charges(op("a", 1), 3)
 		look := op("a", 2)
@@ -199,7 +199,7 @@ var numbered = []Case{
 		behind.Written = 3
 		r.failsOnce(sharedledger.ErrLost, behind, 0)
 	}},
-	{ID: "G1", Name: "one operation from many sides at once is one charge", check: func(r *rig) {
+	{ID: "G1", Name: "one operation asked from many sides at once is charged once", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		a := r.ask(charge("units", 5, r.bounds...))
 		got := make([]quota.Decision, 8)
@@ -242,7 +242,7 @@ var numbered = []Case{
 }
 
 var generations = []Case{
-	{ID: "G5", Name: "without a state nothing is done: it is lost", check: func(r *rig) {
+	{ID: "G5", Name: "without a state nothing is done: the ledger was lost", check: func(r *rig) {
 		r.fresh(noon, per(time.Hour, 10))
 		if s := r.standing("a"); s.Generation != 0 || len(s.Hosts) != 0 || s.Written["a"] != 0 ||
 			!s.Born.IsZero() || !s.At.Equal(noon) {
@@ -257,14 +257,14 @@ var generations = []Case{
 			r.Fatalf("sync: %v", err)
 		}
 		if s := r.standing("a"); s.Generation != 0 {
-			r.Fatalf("a state came of asking: %+v", s)
+			r.Fatalf("asking created a state: %+v", s)
 		}
 		r.renew(sharedledger.Renewal{Was: next, Next: first}, 0)
 		if s := r.standing("a"); s.Generation != 0 {
-			r.Fatalf("a state came of another's end: %+v", s)
+			r.Fatalf("ending another generation created a state: %+v", s)
 		}
 	}},
-	{ID: "G5", Name: "a writer that is behind its own operations is a loss", check: func(r *rig) {
+	{ID: "G5", Name: "a writer's number behind its own operations is a loss", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		behind := op("a", 3)
 		behind.Written = 2
@@ -273,12 +273,12 @@ var generations = []Case{
 		r.failsOnce(sharedledger.ErrLost, behind, 1)
 		behind.Written = 1
 		r.charges(behind, 1)
-		// Also where it is asked again, or would be a clone.
+		// Also if it is asked again, or would be a clone.
 		behind.Written = 4
 		r.failsOnce(sharedledger.ErrLost, behind, 1)
 		r.used(2)
 	}},
-	{ID: "G5", Name: "a generation that is over is named, and nothing is done", check: func(r *rig) {
+	{ID: "G5", Name: "an ended generation is refused, and the error names the present one", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.charges(op("a", 1), 4)
 		r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
@@ -360,7 +360,7 @@ var generations = []Case{
 			mine := op("a", 3)
 			mine.Written = 2
 			r.loses(mine)
-			if part != PartWriters { // which only those miss who are among them
+			if part != PartWriters { // which only a listed writer misses
 				r.loses(op("a", 3))
 				r.loses(op("b", 1))
 				_, err := r.remote().Sync(r.Context(),

@@ -9,10 +9,10 @@ import (
 // Restored is the outcome for a remote after an earlier copy came back: Counted must not be below Sent.
 type Restored struct {
 	Copy    string // the loss
-	Since   string // who had spent after the copy was made
+	Since   string // the spender after the copy was made
 	Sent    int64  // units of the calls that were made
 	Limit   int64
-	Counted int64 // by the remote, in the end
+	Counted int64 // by the remote at the end
 }
 
 // String returns a row of a table in markdown.
@@ -24,12 +24,13 @@ func (r Restored) String() string {
 	return fmt.Sprintf("| %s | %s | %d | %d | %d | %s |", r.Copy, r.Since, r.Sent, r.Limit, r.Counted, verdict)
 }
 
-// spenders are those who may have spent since a copy was made. An ended process is one of the taker's data directory;
+// spenders lists the possible spenders since a copy was made. The ended process belongs to the taker's data directory;
 // the others spend a little more after the copy is back, before the taker asks again, so that there are as many
 // entries as before.
 var spenders = []string{"the taker", "another", "a process that ended", "a process that is silent", "nobody"}
 
-// Restores restores every copy of the remote after each of so many spenders, at most five, spent most of the limit.
+// Restores restores every copy of the remote after each of the first spenders (each of them, at most five) spent most
+// of the limit.
 func Restores(t *testing.T, b StormBackend, each int) (rows []Restored) {
 	t.Helper()
 	_, losses := b.Remote(t, NewClock(noon))
@@ -43,7 +44,7 @@ func Restores(t *testing.T, b StormBackend, each int) (rows []Restored) {
 }
 
 // Restore restores one copy of the remote after one of the spenders spent. Both hosts have seen the spend or have it
-// in their journal: both together may take no more than is left, although one of them wrote nothing since the copy.
+// in their journal: together they may take no more than the rest, although one of them wrote nothing since the copy.
 func Restore(t testing.TB, b StormBackend, loss int, since string) Restored {
 	t.Helper()
 	clock := NewClock(noon)
@@ -85,7 +86,7 @@ func Restore(t testing.TB, b StormBackend, loss int, since string) Restored {
 	return got
 }
 
-// afterHost strikes after one of the hosts, or neither, spent and both looked.
+// afterHost strikes after one of the hosts, or neither, spent and both peeked.
 func afterHost(taker, other *program, strike func(), since string) {
 	for range 2 {
 		taker.peeks()

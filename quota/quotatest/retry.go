@@ -9,7 +9,7 @@ import (
 
 var retryAfter = []Case{
 	{ID: "C1", Name: "retry-after is exact for every cost", check: func(r *rig) {
-		// 3, 1, 4, 1, 1 at five odd moments; the cost decides which one it awaits.
+		// 3, 1, 4, 1, 1 at five odd moments; the cost decides which entry must leave.
 		for cost := int64(1); cost <= 10; cost++ {
 			r.fresh(noon, per(10*second, 10))
 			for _, amount := range []int64{3, 1, 4, 1, 1} {

@@ -6,12 +6,12 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// returning are cases of a report's returns, which every ledger answers by its Spent.
+// returning has cases of Report's returns, which come from the ledger's Spent.
 var returning = []Case{
-	{ID: "R1", Name: "a report says when each used unit comes back, and is never early", check: func(r *rig) {
+	{ID: "R1", Name: "a report says when each used unit comes back, and never too early", check: func(r *rig) {
 		r.grace = 30 * second
 		r.fresh(noon, per(24*time.Hour, 10_000), daily(10_000))
-		for i := range 300 { // not evenly
+		for i := range 300 { // at uneven intervals
 			r.take(int64(1 + i%7))
 			r.pass(time.Duration(1+i*i%11) * time.Minute)
 		}

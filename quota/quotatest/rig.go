@@ -25,8 +25,7 @@ func mustZone(name string) *time.Location {
 	return zone
 }
 
-// rig is a store under test with one account on it, asked under one configuration that a case may
-// change at any time.
+// rig is a store under test with one account on it, with a configuration that a case may change at any time.
 type rig struct {
 	testing.TB
 
@@ -40,7 +39,7 @@ type rig struct {
 	who       quota.Who
 	zone      *time.Location
 	grace     time.Duration
-	gap       time.Duration // that clocks may be apart; 0: the grace
+	gap       time.Duration // the largest gap between clocks; 0: the grace
 	horizon   time.Duration // 0: as long as the asked windows need
 	precision time.Duration
 	skew      time.Duration // of the caller's clock
@@ -58,7 +57,7 @@ func newRig(t testing.TB, b Backend) *rig {
 	return r
 }
 
-// fresh turns to an account that was never used, at a time of its own.
+// fresh continues with an account that was never used, at the given time.
 func (r *rig) fresh(now time.Time, bounds ...quota.Bound) {
 	r.accounts++
 	r.account = fmt.Sprintf("account-%d", r.accounts)
@@ -66,7 +65,7 @@ func (r *rig) fresh(now time.Time, bounds ...quota.Bound) {
 	r.bounds = bounds
 }
 
-// per returns a sliding window that may be used whole; daily is the provider's day.
+// per returns a sliding window without a ceiling below its limit; daily returns the provider's day.
 func per(length time.Duration, limit int64) quota.Bound {
 	return quota.Bound{Window: quota.Window{Name: length.String(), Length: length, Limit: limit}, Ceiling: limit}
 }
@@ -149,7 +148,7 @@ func (r *rig) admits(amount, remaining int64) quota.Decision {
 	return d
 }
 
-// refuses takes, and wants a refusal and the rest.
+// refuses takes, and wants a refusal that shows the rest.
 func (r *rig) refuses(amount, remaining int64) quota.Decision {
 	r.Helper()
 	d := r.take(amount)
@@ -205,7 +204,7 @@ func (r *rig) at() string { return r.about + r.clock.Now().UTC().Format("2006-01
 // pass moves the clock.
 func (r *rig) pass(d time.Duration) { r.clock.Advance(d) }
 
-// sound checks the truths of every decision on any account.
+// sound checks the rules that every decision keeps.
 func (r *rig) sound(a quota.Ask, d quota.Decision) {
 	r.Helper()
 	if err := sound(a, d); err != nil {
@@ -250,13 +249,13 @@ func sound(a quota.Ask, d quota.Decision) error {
 
 // soundRetry is C3.
 func soundRetry(a quota.Ask, d quota.Decision, drained bool) error {
-	most := longest(a.Charges) + 2*a.Grace // a day ends its own later
+	most := longest(a.Charges) + 2*a.Grace // a day ends a grace later
 	switch r := d.RetryAfter; {
 	case d.Allowed && (r != 0 || !d.RetryAt.IsZero()):
-		return fmt.Errorf("admitted, and to be retried after %v", r)
+		return fmt.Errorf("admitted with a retry-after of %v, want 0", r)
 	case d.Allowed:
 	case d.RetryAt.Add(-r).After(d.At) || !d.RetryAt.After(d.At):
-		return fmt.Errorf("decided at %s, and to be retried %v before %s", d.At, r, d.RetryAt)
+		return fmt.Errorf("decided at %s with a retry-after of %v, but retry at %s", d.At, r, d.RetryAt)
 	case r < time.Millisecond || r%time.Millisecond != 0:
 		return fmt.Errorf("retry after %v: want whole milliseconds, at least one", r)
 	case d.RetryAt.Sub(d.At) > most && !drained:

@@ -106,7 +106,7 @@ var several = []Case{
 			r.Fatalf("an account that was never used spent %v (%v)", got, err)
 		}
 	}},
-	{ID: "E3", Name: "clients are told apart, also within a step of precision", check: func(r *rig) {
+	{ID: "E3", Name: "clients have separate sums, also within a step of precision", check: func(r *rig) {
 		r.precision = time.Minute
 		of := func(client string, amount int64) quota.Spent {
 			return quota.Spent{Pool: "units",
@@ -144,7 +144,7 @@ var several = []Case{
 			r.take(99)
 			r.clock.Set(noon.Add(30 * time.Hour))
 			r.bounds = short
-			for range 150 { // enough for any ledger to tidy up
+			for range 150 { // enough for any ledger to delete old entries
 				r.admits(1, r.take(0).Pools[0].Remaining-1)
 			}
 			r.bounds = long
@@ -186,7 +186,7 @@ var loss = []Case{
 			}
 		}
 	}},
-	{ID: "G5", Name: "a ledger that lost its state does not open the gate", Needs: Evict, check: func(r *rig) {
+	{ID: "G5", Name: "a ledger that lost its state admits nothing more", Needs: Evict, check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 10)}
 		r.admits(10, 0)
 		r.pass(second)
@@ -196,7 +196,7 @@ var loss = []Case{
 			r.Fatalf("after the state was evicted at 10 of 10 used: got one more allowed, want it refused")
 		}
 	}},
-	{ID: "A7", Name: "one handle's spends another sees", Needs: Another, check: func(r *rig) {
+	{ID: "A7", Name: "a handle sees another's spends", Needs: Another, check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 10)}
 		other := r.store.Another(r)
 		r.admits(4, 6)

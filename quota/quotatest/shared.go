@@ -56,7 +56,7 @@ func RunShared(t *testing.T, b SharedBackend) {
 // account is the account of all programs.
 const account = "default"
 
-// town is data directories that share a remote.
+// town has the data directories that share a remote.
 type town struct {
 	testing.TB
 
@@ -111,7 +111,7 @@ func (d *directory) starts(through ...func(sharedledger.Remote) sharedledger.Rem
 	return &program{directory: d, ledger: l}
 }
 
-// locked is the place of all messages.
+// locked collects log lines, for concurrent writers.
 type locked struct{ w *town }
 
 func (l *locked) Write(b []byte) (int, error) {
@@ -134,7 +134,7 @@ func (p *program) ask(amount int64) quota.Ask {
 		Horizon:   quota.MinHorizon, Now: now}
 }
 
-// tries takes, and makes the call where that is admitted. A call without a decision is no failure.
+// tries takes, and makes the call if the take is admitted. A call without a decision is no failure.
 func (p *program) tries(amount int64) (quota.Decision, error) {
 	p.Helper()
 	d, err := p.ledger.Take(p.Context(), p.ask(amount))
@@ -178,7 +178,7 @@ func (p *program) peeks() {
 	p.clock.Advance(second)
 }
 
-// allTake lets each take a unit, twice where at first it has to wait for the others.
+// allTake lets each program take a unit; one that must wait for the others first tries twice.
 func (w *town) allTake(all ...*program) {
 	w.Helper()
 	for round := range 2 {
@@ -204,7 +204,7 @@ func (w *town) counted() (sum int64) {
 	return sum
 }
 
-// exactly wants the remote to count exactly the sent calls.
+// exactly wants the remote's count to equal the sent calls.
 func (w *town) exactly() {
 	w.Helper()
 	if got := w.counted(); got != w.sent {
@@ -212,7 +212,7 @@ func (w *town) exactly() {
 	}
 }
 
-// broke takes until it is refused.
+// broke takes until a refusal.
 func (p *program) broke() {
 	p.Helper()
 	for range p.limit + 1 {

@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Loss is a way for a remote to lose its memory. Prepare saves its state, if that is to come back; strike makes it
-// forget everything later.
+// Loss is a way for a remote to lose its memory. Prepare saves the state that strike later brings back, if any; strike
+// makes the remote forget everything since.
 type Loss struct {
 	Name    string
 	Prepare func() (strike func())
@@ -23,17 +23,17 @@ type Loss struct {
 type StormBackend struct {
 	Remote  func(t testing.TB, clock *Clock) (open func() sharedledger.Remote, losses []Loss)
 	Journal func(t testing.TB) (open func() sharedledger.Journal)
-	// Idle says that since a copy was made any of the data directories may only have looked, and that people drain the
-	// pool for seconds and lift that.
+	// Idle says that some data directory may only have peeked since a copy was made, and that people drain the pool
+	// for seconds and open it again.
 	Idle bool
-	// Emergencies says that calls go on without asking, too, and that some of them never leave and are given back.
+	// Emergencies says that some calls are made without asking, and that some of them never leave and are given back.
 	Emergencies bool
 }
 
 // Storm lets two processes on each of two data directories spend while the remote is lost four times and strangers
 // read it: the sent calls never exceed the limit, and in the end the count is at least their number, and at most that
-// plus the calls in doubt: calls without an answer in any journal when they were synced, that is, those given up and
-// the last of each process that was not asked since. The same seed is the same storm.
+// plus the calls in doubt. A call is in doubt if no journal had its answer when it was synced: it was given up, or was
+// the last of a process that asked nothing since. The same seed is the same storm.
 func Storm(t testing.TB, b StormBackend, seed uint64) {
 	t.Helper()
 	clock := NewClock(noon)
@@ -76,7 +76,7 @@ func Storm(t testing.TB, b StormBackend, seed uint64) {
 	}
 }
 
-// storm is a town where everything is lost repeatedly.
+// storm is a town whose remote loses everything repeatedly.
 type storm struct {
 	*town
 
@@ -94,7 +94,7 @@ func (s *storm) say(format string, args ...any) {
 	fmt.Fprintf(&locked{w: s.town}, "%s "+format+"\n", append([]any{s.clock.Now().Format("15:04:05.000")}, args...)...)
 }
 
-// spend lets the programs do so many things.
+// spend lets the programs take the given number of steps.
 func (s *storm) spend(steps int) {
 	for range steps {
 		s.clock.Advance(time.Duration(s.r.Int64N(int64([]time.Duration{second / 10, 3 * second, 40 * second}[s.r.IntN(3)]))))
@@ -130,7 +130,7 @@ func (s *storm) spend(steps int) {
 	}
 }
 
-// post spends without asking, where there is room.
+// post spends without asking, if there is room.
 func (s *storm) post(p *program, i int, amount int64) {
 	if s.sent+amount > s.limit {
 		return
@@ -142,8 +142,8 @@ func (s *storm) post(p *program, i int, amount int64) {
 	s.sent += amount
 }
 
-// emergency spends without asking, where there is room. Half of the calls never leave, and are given back: at once,
-// or after others may have synced them.
+// emergency spends without asking, if there is room. Half of the calls never leave, and are given back: at once, or
+// after others may have synced them.
 func (s *storm) emergency(p *program, i int, amount int64) {
 	if s.sent+amount > s.limit {
 		return
@@ -182,7 +182,7 @@ func (s *storm) giveBack(p *program, i int, d quota.Decision, amount int64) {
 	}
 }
 
-// peace lets everybody look until all are answered.
+// peace lets all programs peek until each gets an answer.
 func (s *storm) peace() {
 	for range 2 {
 		for range 3 {

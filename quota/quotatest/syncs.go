@@ -9,7 +9,7 @@ import (
 )
 
 var syncs = []Case{
-	{ID: "L4", Name: "a clock a year behind is not believed after days without a take and a sync of the provider's word",
+	{ID: "L4", Name: "a clock a year behind is not believed, even days later, after a sync of the provider's refusal",
 		check: func(r *rig) {
 			r.begin(per(time.Hour, 5))
 			r.charges(op("a", 1), 3)
@@ -50,7 +50,7 @@ var syncs = []Case{
 			r.used(c.want)
 		}
 	}},
-	{ID: "K2", Name: "a row that was synced later than its time was not seen by an earlier snapshot", check: func(r *rig) {
+	{ID: "K2", Name: "a snapshot from before a late row's sync did not see the row", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		r.clock.Set(noon.Add(10 * time.Minute))
 		row := r.row("here", 1, noon, 5)
@@ -91,7 +91,7 @@ var syncs = []Case{
 			r.Fatalf("%+v", got)
 		}
 	}},
-	{ID: "K9", Name: "an operation that was not carried out, and will not be used, cannot be carried out late",
+	{ID: "K9", Name: "an abandoned operation cannot be carried out late",
 		check: func(r *rig) {
 			r.begin(per(time.Hour, 10))
 			r.charges(op("a", 1), 3)

@@ -9,7 +9,7 @@ import (
 )
 
 var weights = []Case{
-	{ID: "B1", Name: "a refusal burns nothing", check: func(r *rig) {
+	{ID: "B1", Name: "a refusal charges nothing", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 100)}
 		r.admits(98, 2)
 		r.refuses(100, 2)
@@ -17,7 +17,7 @@ var weights = []Case{
 		r.admits(1, 0)
 		r.refuses(1, 0)
 	}},
-	{ID: "B2", Name: "the whole limit fits at once, and one more never", check: func(r *rig) {
+	{ID: "B2", Name: "the whole limit fits at once, and one more never fits", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 100)}
 		r.fails(quota.ErrNeverFits, func() error { _, err := r.try(charge("units", 101, r.bounds...)); return err })
 		r.admits(100, 0)
@@ -81,7 +81,7 @@ func nonsense(r *rig) {
 		{"a negative cost", quota.ErrNeverFits, amount(-1)},
 		{"the most negative cost", quota.ErrNeverFits, amount(math.MinInt64)},
 		{"an overflowing cost", quota.ErrNeverFits, amount(math.MaxInt64)},
-		{"a cost that overflows the use", quota.ErrNeverFits, amount(math.MaxInt64 - 9)},
+		{"a cost whose sum with the use overflows", quota.ErrNeverFits, amount(math.MaxInt64 - 9)},
 		{"a cost beyond exact numbers", quota.ErrNeverFits, amount(1<<53 + 1)},
 		{"no charge", quota.ErrUnknown, func(a *quota.Ask) { a.Charges = nil }},
 		{"a pool twice", quota.ErrUnknown, func(a *quota.Ask) { a.Charges = append(a.Charges, a.Charges[0]) }},

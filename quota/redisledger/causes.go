@@ -15,7 +15,7 @@ import (
 
 type cause struct{ cause, cure string }
 
-// causes maps the first word of an answer to its cause. After none of them anything was done.
+// causes maps the first word of an answer to its cause. The server did nothing in any of these cases.
 var causes = map[string]cause{
 	"MOVED":     cluster,
 	"ASK":       cluster,
@@ -27,7 +27,7 @@ var causes = map[string]cause{
 		"name the master in the ledger's URL, or use redis+sentinel://"},
 	"NOREPLICAS": {"the server has too few replicas to write", "start its replicas, or lower min-replicas-to-write"},
 	"MASTERDOWN": {"the replica has lost its master", "name the master in the ledger's URL, or use redis+sentinel://"},
-	"LOADING":    {"the server is loading its data", "none is needed: it answers once it has"},
+	"LOADING":    {"the server is loading its data", "wait: it answers when it has loaded them"},
 	"MISCONF":    {"the server cannot save its data, and takes no writes", "free its disk, see its log"},
 	"BUSY":       {"the server is busy with another's script", "redis-cli SCRIPT KILL ends it"},
 	"NOAUTH":     password,
@@ -39,12 +39,12 @@ var (
 	cluster = cause{"the server is part of a cluster",
 		"use redis+cluster:// instead of redis:// in the ledger's URL (rediss+cluster:// with TLS)"}
 	password = cause{"user or password is refused", "check user and password in the ledger's URL"}
-	rights   = cause{"the user does not have all rights",
+	rights   = cause{"the user lacks some rights",
 		"give it all of ACL SETUSER in docs/hosts.md; ingest doctor names the missing ones"}
 )
 
-// causeOf returns the cause of an answer; the zero one if it is not known. Some have no word of their own: Redis's API
-// is their text.
+// causeOf returns the cause of an answer; the zero cause if it is not known. Some causes have no first word of their
+// own and are known by their text.
 func causeOf(word, text string) cause {
 	if c, ok := causes[word]; ok {
 		return c
@@ -67,7 +67,7 @@ func causeOf(word, text string) cause {
 	return cause{}
 }
 
-// silenceOf returns the cause of an error of the network; the zero one if it is not known.
+// silenceOf returns the cause of an error of the network; the zero cause if it is not known.
 func silenceOf(err error, timeout time.Duration) cause {
 	wrong, cure := certificate.Refused(err,
 		"name the authority that signed it with SSL_CERT_FILE=FILE; the name in it must be the URL's host")

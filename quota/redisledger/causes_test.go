@@ -23,7 +23,7 @@ func TestEachCauseHasItsOwnCure(t *testing.T) {
 		"OOM command not allowed when used memory > 'maxmemory'.":                  "maxmemory",
 		"READONLY You can't write against a read only replica.":                    "master",
 		"NOREPLICAS Not enough good replicas to write.":                            "min-replicas-to-write",
-		"LOADING Redis is loading the dataset in memory":                           "answers once it has",
+		"LOADING Redis is loading the dataset in memory":                           "answers when it has",
 		"MISCONF Redis is configured to save RDB snapshots":                        "disk",
 		"BUSY Redis is busy running a script.":                                     "SCRIPT KILL",
 		"NOAUTH Authentication required.":                                          "URL",

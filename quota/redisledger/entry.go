@@ -18,7 +18,7 @@ const (
 	unattributedID = 65535 // UNATTRIBUTED: the spender of an unattributed charge
 )
 
-// readEntries unpacks entries, with total as the sum after the last, and sets the spenders that names has. The Ref of
+// readEntries unpacks entries, with total as the sum after the last, and sets the spenders found in names. The Ref of
 // an entry is its place in the page, from 1.
 func readEntries(page []string, total int64,
 	names map[uint16]quota.Who) (base int64, entries []sharedledger.Entry, err error) {

@@ -70,7 +70,7 @@ func (l *Ledger) hidePasswords(err error) error {
 	return &hiddenError{string(text), err}
 }
 
-// hiddenError shows another text than its error's own.
+// hiddenError replaces its error's text.
 type hiddenError struct {
 	text string
 	err  error
@@ -150,7 +150,7 @@ func clockError(rest string) error {
 	if _, err := fmt.Sscan(rest, &ledger, &other); err != nil {
 		return fmt.Errorf("%w: redis: clocks apart: %q", quota.ErrUnavailable, rest)
 	}
-	return quota.ClockError(protocol.Sprintf("redis: its clock says %s, this machine's or the newest entry %s: "+
-		"set them right, more than the grace apart is not trusted, nor more than %v",
+	return quota.ClockError(protocol.Sprintf("redis: its clock says %s, the newest entry or this machine's clock says %s:"+
+		"set the clocks, which may differ by the grace, and by %v at most",
 		protocol.Time(ledger), protocol.Time(other), quota.MaxClockGap))
 }

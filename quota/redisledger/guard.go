@@ -20,9 +20,9 @@ const (
 	maxNested   = 16       // arrays in arrays: the client recurses
 )
 
-// errUnbounded is the error of a reply beyond these limits; the connection is then of no more use.
+// errUnbounded is the error of a reply beyond these limits; the connection is then useless.
 var errUnbounded = errors.New("its answer is longer, or nested deeper, " +
-	"than the answer of any Redis that holds a ledger: is the address another program's?")
+	"than any answer of a ledger's Redis: is this the address of another program?")
 
 // The first two bytes of a TLS record that refuses the request.
 const (
@@ -30,14 +30,14 @@ const (
 	tlsVersion = 3
 )
 
-// errTLS is a server's answer in TLS to a request in clear. It carried out nothing.
+// errTLS is a server's answer in TLS to a request in clear. The server carried out nothing.
 var errTLS = errors.New("it answers in TLS")
 
 // dialer opens a connection.
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// guard returns a dialer of connections that refuse replies beyond the limits. A reply may take longer by as much as
-// connecting took, at most a second, since the server is as far away.
+// guard returns a dialer of connections that refuse replies beyond the limits. A reply may take longer by the time of
+// connecting, at most a second, since that is the distance to the server.
 func guard(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		began := time.Now()
@@ -56,12 +56,13 @@ func guard(dial dialer) dialer {
 	}
 }
 
-// guarded is a connection that reads along, and fails at the first header beyond the limits: the client never sees it.
+// guarded is a connection that checks each reply, and fails at the first header beyond the limits, before the client
+// sees it.
 type guarded struct {
 	net.Conn
 
 	far      time.Duration // how long connecting took
-	answered bool          // by more than nothing
+	answered bool          // at least one byte came
 	line     []byte        // of a header that has not ended
 	skip     int           // bytes of a string that are still to come, with its end of line
 	open     []int         // elements that are still to come, of each open array

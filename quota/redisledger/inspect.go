@@ -46,7 +46,7 @@ func (l *Ledger) Inspect(ctx context.Context) (Facts, error) {
 	return l.facts(ctx, clockOf, infoOf, fsyncOf, l.rightsOf)
 }
 
-// facts asks the server of account "default". Facts that it forbids stay unknown.
+// facts asks the server of the account "default". Facts that the server forbids stay unknown.
 func (l *Ledger) facts(ctx context.Context,
 	questions ...func(context.Context, redis.UniversalClient, *Facts) error) (Facts, error) {
 	f := Facts{MaxMemory: -1}
@@ -157,7 +157,7 @@ func (l *Ledger) rightsOf(ctx context.Context, client redis.UniversalClient, f *
 		f.Lacks, f.LacksKnown = append(f.Lacks, refused...), true
 	case forbidden(err):
 		f.Lacks, f.LacksKnown = append(f.Lacks, "evalsha"), true
-	case errors.As(err, new(redis.Error)): // not loaded, a replica, no memory: other facts show it
+	case errors.As(err, new(redis.Error)): // not loaded, a replica, no memory: other facts show that
 	default:
 		return err
 	}

@@ -3,8 +3,8 @@
 // Every operation is one Lua script. All keys of an account share one hash slot: its state is the hash
 // "<prefix>:{<account>}", the log of a pool the list "<prefix>:{<account>}:<pool>"; lua/common.lua has the formats.
 // Scripts answer with facts (sums, times), and quota.Ask.Decide makes the decision from them, as for the other
-// ledgers. Redis has the clock. Keys expire about two hours after the account's longest horizon; keys of an
-// account with a horizon shorter than quota.MinHorizon, such as a client's account, within two seconds after it.
+// ledgers. Redis's clock counts. Keys expire about two hours after the account's longest horizon; keys of an account
+// with a horizon shorter than quota.MinHorizon, such as a client's account, within two seconds after it.
 //
 // The client never resends by itself. A call that timed out may have been carried out: its error is quota.ErrInDoubt.
 // The numbered take of sharedledger.Remote can be asked again.

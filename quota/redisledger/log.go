@@ -26,7 +26,7 @@ func (l *Ledger) log(account, pool string) logTail {
 	return logTail{ledger: l, keys: l.keys(account, pool), field: poolField + pool}
 }
 
-// read reads the log from a time on. If that is more than most entries, it reads nothing and reports long.
+// read reads the log from a time on. If there are more entries than most, it reads nothing and reports long.
 func (t *logTail) read(ctx context.Context, from, most int64) (long bool, err error) {
 	pos, page, err := t.page(ctx, from, 0)
 	if err != nil {

@@ -21,13 +21,13 @@ const (
 	// maxInline is how many entries the last step of a sync may insert itself.
 	maxInline  = 4096
 	stagedPage = 2000 // entries staged per step
-	// maxRounds is how often a sync begins again because another writer changed its input.
+	// maxRounds is how often a sync begins again because another writer changed the data it had read.
 	maxRounds = 30
 	noChange  = 1 << 52 // NONE in sync.lua
 )
 
 // errChanged means that the ledger was changed since it was read.
-var errChanged = fmt.Errorf("%w: redis: other writers change it at the same time, again and again",
+var errChanged = fmt.Errorf("%w: redis: other writers keep changing it at the same time",
 	quota.ErrUnavailable)
 
 // Sync implements sharedledger.Remote. It reads the concerned logs page by page, applies Batch.Plan, stages a long new
@@ -158,7 +158,7 @@ func (s *syncing) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// readsPool adds a pool's fields to those to read.
+// readsPool adds a pool's fields to the fields to read.
 func (s *syncing) readsPool(fields map[string]func(string) error, pool string) {
 	fields[poolField+pool] = func(value string) error {
 		if len(value) == poolSize {

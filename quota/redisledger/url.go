@@ -142,8 +142,8 @@ func connect(o *redis.UniversalOptions, timeout time.Duration) redis.UniversalCl
 	return redis.NewClusterClient(cluster)
 }
 
-// dialTLS agrees on TLS over a connection that has its own timeout, so that a server that is away costs no more with
-// TLS. Its errors are of the net package's dial: nothing was asked yet.
+// dialTLS agrees on TLS over a connection that has its own timeout, so that an unreachable server costs no more with
+// TLS. Its errors are net.OpErrors of a dial: nothing was asked yet.
 func dialTLS(ctx context.Context, dial dialer, network, addr string, secure *tls.Config) (net.Conn, error) {
 	plain, err := dial(ctx, network, addr)
 	if err != nil {

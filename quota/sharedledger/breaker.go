@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// How long a remote that did not answer is left alone: twice as long each time. Then a probe, which charges nothing,
-// asks whether it answers again.
+// How long a remote that did not answer is not asked: twice as long after each failure. Then a probe, which charges
+// nothing, asks whether it answers again.
 const (
 	firstOpen   = time.Second
 	longestOpen = 10 * time.Second
@@ -69,7 +69,7 @@ func (s *Ledger) probe(ctx context.Context, hasFallback bool) (err error, answer
 	}
 }
 
-// openBreaker leaves the remote alone for a while.
+// openBreaker keeps the remote from being asked for a while.
 func (s *Ledger) openBreaker(ctx context.Context, err error) {
 	b := s.state.Breaker
 	b.Until = s.Now().Add(min(firstOpen<<min(b.Failures, 10), longestOpen))
@@ -91,7 +91,7 @@ func (s *Ledger) breakerError() error {
 	return err
 }
 
-// remembered is an error whose text is its cause's text.
+// remembered is an error with the text of its cause.
 type remembered struct {
 	error
 

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// Bounds of requests to a remote, which refuses others with quota.ErrUnknown before it asks its server.
+// Bounds of requests to a remote, which refuses larger ones with quota.ErrUnknown before it asks its server.
 const (
 	MaxPools   = 256                       // in a Batch or a Renewal
 	MaxRows    = 100_000                   // of a Batch
@@ -22,7 +22,7 @@ const (
 // maxHost is the greatest size of a Host as JSON, in bytes.
 const maxHost = 1 << 15
 
-// maxUsed is the bound below which integers are exact in every remote.
+// maxUsed is the largest integer that every remote stores exactly.
 const maxUsed = 1 << 53
 
 // CheckAsk refuses an ask that no server could accept at any time.

@@ -74,7 +74,7 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 		if d.By == quota.ByUnknown || u.Drain.By == quota.ByUnknown {
 			u.Drain = d.Over(u.Drain, s.Now())
 		} else {
-			u.Drain = d // the remote says which call is the probe
+			u.Drain = d // the remote decides which call is the probe
 		}
 		u.Owed = true
 		s.noteSnapshot(u)
@@ -94,8 +94,8 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 	})
 }
 
-// Reset implements quota.Ledger: it refuses. Every data directory's journal has the spends, and would sync them into
-// the remote again after the next loss.
+// Reset implements quota.Ledger: it always refuses. Every data directory's journal has the spends, and would sync them
+// into the remote again after the next loss.
 func (s *Ledger) Reset(_ context.Context, account string) error {
 	return fmt.Errorf("%w: account %s is not reset: "+
 		"the journals of its hosts would bring the spends back when the ledger is lost next. "+
@@ -124,8 +124,8 @@ func (s *Ledger) Spent(ctx context.Context, account string, since time.Time,
 	return spent, err
 }
 
-// Spend implements quota.EmergencyAccount. It is an operation of its own, also if one without a known answer precedes
-// it: that is void, and another process may already have taken it back.
+// Spend implements quota.EmergencyAccount. It is an operation of its own, even after one without a known answer: that
+// operation is void, and another process may already have taken it back.
 func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (id int64, err error) {
 	err = s.on(ctx, e.Account, func() error {
 		if err := s.loadOnce(ctx); err != nil {

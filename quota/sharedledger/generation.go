@@ -31,9 +31,9 @@ func (g Generation) next() Generation {
 type event int
 
 const (
-	// it has all it acknowledged, in our generation or in a younger one begun by another data directory
+	// the remote has all it acknowledged, in our generation or in a younger one begun by another data directory
 	whole      event = iota
-	lost             // it has lost something
+	lost             // the remote has lost something
 	firstStart       // remote and journal are both new
 	reloaded         // its server was restarted, and has all that this data directory knows of
 )
@@ -91,13 +91,13 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 	}
 }
 
-// misses reports whether the remote lacks an operation that a process of this data directory, perhaps an ended one,
-// has written to it. The remote may forget rows beyond the horizon.
+// misses reports whether the remote lacks an operation that a process of this data directory, running or ended, wrote
+// to it. The remote may forget rows beyond the horizon.
 func (s *Ledger) misses(r RemoteState, w LastWrite) bool {
 	return r.Written[w.Writer] < w.Number && s.Now().Sub(w.At) < s.horizon-quota.MaxClockGap
 }
 
-// errNew means that remote and journal are both new, and a caller that only reads begins nothing.
+// errNew means that remote and journal are both new, and a caller that only reads does not begin a generation.
 var errNew = errors.New("the ledger is new")
 
 // ensureGeneration returns the state of the remote, under a new generation if compare requires one. Written is known
@@ -113,7 +113,7 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 	}
 	if gap := remote.At.Sub(s.Now()).Abs(); gap > s.gap {
 		return remote, quota.ClockError(
-			protocol.Sprintf("its clock says %s, this machine's %s: set them right", remote.At, s.Now()))
+			protocol.Sprintf("its clock says %s, this machine's clock %s: set the clocks", remote.At, s.Now()))
 	}
 	found, why := s.compare(remote, err)
 	switch {
@@ -176,9 +176,9 @@ func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	return nil
 }
 
-// Awaits returns the ids of the hosts that have synced in this generation, how many should, and until when it waits for
-// the others at the latest; zero if it waits no more. It waits for the hosts that any host, or the journal of state,
-// knew before, and for as many as configured. A directory that only reads is not one of them.
+// Awaits returns the ids of the hosts that have synced in this generation, the number of hosts that should, and the
+// latest time until which it waits for the others; zero if it no longer waits. It waits for the hosts that any host,
+// or the journal of state, knew before, and for as many as configured. A directory that only reads is not one of them.
 func (r RemoteState) Awaits(state JournalState, hosts int,
 	settle time.Duration) (here []string, want int, until time.Time) {
 	var all []string

@@ -43,7 +43,7 @@ type charge struct {
 	host  *host
 	name  string
 	cost  quota.Cost
-	at    time.Time                             // the ledger's
+	at    time.Time                             // by the ledger's clock
 	since map[sharedledger.Generation]time.Time // from when on snapshots see it
 	// entered is when it came into the ledger last, by true time; lost is when it was lost since.
 	entered, lost time.Time

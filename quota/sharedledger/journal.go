@@ -33,18 +33,18 @@ type Journal interface {
 	Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) ([]int64, error)
 }
 
-// OwnLog is a Journal with a ledger of its own, which may have decided about the same account before or between.
+// OwnLog is a Journal that also has a ledger of its own, which may have counted the same account at other times.
 type OwnLog interface {
 	// Owe begins a RowOwed row for each charge of that ledger that the journal lacks.
 	Owe(ctx context.Context, account string) error
-	// Lift lifts the drain of a pool of that ledger, which Owe would close again where it was opened.
+	// Lift lifts that ledger's drain of a pool. Otherwise Owe would close the pool again after it was opened.
 	Lift(ctx context.Context, account, pool string) error
 }
 
 // Limits of the lists in a state.
 const (
-	MaxAsked   = 64   // rows without an answer: each process that died leaves one
-	MaxWritten = 1024 // writers that the remote has something of
+	MaxAsked   = 64   // rows without an answer: each killed process may leave one
+	MaxWritten = 1024 // writers with operations in the remote
 )
 
 // JournalState is a journal's knowledge of an account.
@@ -68,7 +68,7 @@ type LastWrite struct {
 	At     time.Time
 }
 
-// Notes are news since the last write; the zero Notes are none.
+// Notes has the changes since the last write; the zero value has none.
 type Notes struct {
 	Verdicts   []RowVerdict
 	Snapshots  []UsageSnapshot // each over the stored one: UsageSnapshot.Over
@@ -79,15 +79,15 @@ type Notes struct {
 	Forget     time.Duration
 }
 
-// RowVerdict is the remote's verdict on a row. RowCharged does not change a row that is synced or due for a sync:
-// another process has synced it meanwhile. RowSynced ends the open Sync of a charged or synced row and begins
+// RowVerdict is the remote's verdict on a row. RowCharged does not change a row that is synced or due for a sync,
+// since another process synced it meanwhile. RowSynced ends the open Sync of a charged or synced row and begins
 // another; for any other row it begins the first.
 type RowVerdict struct {
 	ID    int64
 	State RowState
 	At    time.Time // zero: unchanged
 	// For RowSynced: Synced is the time by the remote's clock, Until the generation that the journal knew before: an
-	// earlier Sync of the row holds up to that one.
+	// earlier Sync of the row ended in it.
 	Synced time.Time
 	Until  Generation
 }
@@ -98,7 +98,7 @@ type Breaker struct {
 	Until    time.Time // zero: closed
 	Failures int       // in a row
 	Why      string    // for a person
-	// Server says how the remote's server has to be set up or reached; nil: not known.
+	// Server is the cause and cure at the remote's server; nil: not known.
 	Server *quota.ServerError
 }
 
@@ -115,12 +115,12 @@ type Row struct {
 	State   RowState
 	// Emergency marks a spend made because the remote could not answer: it counts against budgets.
 	Emergency bool
-	// Syncs is, for RowSynced, the row's life in the remote: one for each time that the remote learned of it, the last
-	// one open. Empty: since its own time.
+	// Syncs has, for RowSynced, one Sync for each time that the remote learned of the row; the last one is open.
+	// Empty: the remote has it since its own time.
 	Syncs []Sync
 }
 
-// Sync is a part of a row's life in the remote. It ends when the remote loses its memory.
+// Sync is a span of time while the remote has a row. It ends when the remote loses its memory.
 type Sync struct {
 	Since time.Time  // by the remote's clock; zero: the row's own time
 	Until Generation // its last generation; 0: open

@@ -30,14 +30,14 @@ type Ledger struct {
 
 	pools   []string      // all counted pools
 	horizon time.Duration // how long a spend can matter
-	gap     time.Duration // how far clocks may be apart
+	gap     time.Duration // the largest gap between clocks
 	hosts   int           // data directories that share the remote
 
 	turn       chan struct{} // of capacity 1: one operation in flight
 	state      JournalState  // as last read
 	loaded     bool          // state was read
 	isFresh    bool          // no earlier process used this data directory with the remote
-	comparedIn Generation    // the time when the remote was last compared and found up to date; 0: none
+	comparedIn Generation    // the generation when the remote was last compared and found up to date; 0: none
 	comparedAt time.Time
 	lostIn     Generation // the generation whose remote lost something, still to be handled
 	// hasSibling says that another process of the data directory may have been charged after this one.
@@ -130,7 +130,8 @@ func (s *Ledger) take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 		d, err = s.ask(ctx, a, row)
 		d.Row = row.ID
 		if errors.Is(err, ErrSynced) || errors.Is(err, errForgetful) {
-			// The remote counts the charge, or the next sync takes it back: it must not be used. Ask with a new number.
+			// Either the remote counts this charge or the next sync takes it back, so it must not be used. Ask under a
+			// new number.
 			continue
 		}
 		return d, s.noteAnswer(ctx, a, row, d, err)
@@ -138,7 +139,7 @@ func (s *Ledger) take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 	return quota.Decision{}, fmt.Errorf("%w: it loses its data, or others sync it, at every attempt", quota.ErrUnavailable)
 }
 
-// seemsFull reports whether the ask did not fit when the remote was last seen.
+// seemsFull reports whether the ask does not fit into the use that the remote last reported.
 func (s *Ledger) seemsFull(a quota.Ask) bool {
 	return slices.ContainsFunc(a.Charges, func(c quota.Charge) bool {
 		seen := s.state.snapshot(c.Pool)
@@ -157,7 +158,7 @@ func (s *Ledger) begin(ctx context.Context, row Row, at time.Time) (Row, error) 
 	if row.State == RowAsked {
 		row.At = s.state.afterSnapshots(at)
 	}
-	s.notes.Now, s.notes.Forget = s.state.trustedNow(s.Now()), 2*s.horizon // a snapshot a horizon old counts as far back
+	s.notes.Now, s.notes.Forget = s.state.trustedNow(s.Now()), 2*s.horizon // twice: snapshots look back a horizon
 	id, state, err := s.Journal.Begin(ctx, row, s.notes)
 	if err != nil {
 		return row, fmt.Errorf("write the journal: %w", err)
@@ -187,7 +188,7 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 			return d, err
 		case lost && losses < maxGenerations:
 			losses++
-			s.comparedIn = 0 // updates the remote before it is asked again
+			s.comparedIn = 0 // compares the remote before it is asked again
 		case lost:
 			return quota.Decision{}, fmt.Errorf("%w: at every attempt: %w", quota.ErrUnavailable, err)
 		case errors.Is(err, quota.ErrInDoubt) && asks < maxAsks && ctx.Err() == nil && time.Since(began) < repeatWithin:
@@ -203,7 +204,7 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 // errForgetful means that a remote charged although it has forgotten something. The next sync takes the charge back.
 var errForgetful = errors.New("charged by a ledger that has lost operations that were seen")
 
-// askOnce asks once. again says that it was asked before, so that the answer may be older than known snapshots.
+// askOnce asks once. again says that it was asked before, so its answer may be older than known snapshots.
 func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row, again bool) (quota.Decision, error) {
 	err := s.ensureUpToDate(ctx, row)
 	if errors.Is(err, errNew) {
@@ -215,7 +216,7 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row, again bool) 
 	}
 	op := Operation{Generation: s.state.Generation, Writer: s.writer, Number: row.Number,
 		Nonce: row.Nonce, Written: s.written}
-	if row.ID == 0 { // nothing is to be charged
+	if row.ID == 0 { // the ask charges nothing
 		op.Number, op.Nonce = s.number+1, 0
 	}
 	d, err := s.Remote.TakeOnce(ctx, a, op)
@@ -251,7 +252,7 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 			return nil
 		}
 		s.notes.Verdicts = append(s.notes.Verdicts, RowVerdict{ID: row.ID, State: RowVoid})
-		return s.flush(ctx) // otherwise another process would take it for a lost one
+		return s.flush(ctx) // otherwise another process would treat it as lost
 	}
 	if row.ID != 0 { // it is not used, unless it becomes an emergency
 		verdict := RowVerdict{ID: row.ID, State: RowVoid}
@@ -261,7 +262,7 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 		s.notes.Verdicts = append(s.notes.Verdicts, verdict)
 	}
 	if errors.Is(err, ErrClone) {
-		s.writer = "" // the other one keeps the name
+		s.writer = "" // the other process keeps the name
 	}
 	if errors.Is(err, quota.ErrUnavailable) && !errors.Is(err, errSettling) && ctx.Err() == nil {
 		s.openBreaker(ctx, err)
@@ -275,7 +276,8 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 	return err
 }
 
-// observe stores the use that the decision saw, and reports whether it changed. charges: the ask could charge.
+// observe stores the use that the decision saw, and reports whether it changed. charges says that the ask could
+// charge.
 func (s *Ledger) observe(a quota.Ask, d quota.Decision, charges bool) (changed bool) {
 	for i, p := range d.Pools {
 		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain,
@@ -303,12 +305,12 @@ func (s *Ledger) entriesSeen(pool string) int64 {
 }
 
 // checkSeen returns ErrLost for an answer with fewer entries of a pool than an earlier one of the same generation, or
-// for one that does not know that a pool's use is unknown: an older copy of the remote is back, or a part of the
-// account is gone. So losses are noticed without having written anything.
+// without a known closure for unknown use: then an older copy of the remote is back, or a part of the account is gone.
+// So even a host that wrote nothing notices a loss.
 func (s *Ledger) checkSeen(d quota.Decision) error {
 	for _, p := range d.Pools {
 		if seen := s.entriesSeen(p.Pool); p.Entries < seen {
-			return fmt.Errorf("%w: pool %s has had %d entries, and %d were seen before", ErrLost, p.Pool, p.Entries, seen)
+			return fmt.Errorf("%w: pool %s had %d entries, but %d were seen before", ErrLost, p.Pool, p.Entries, seen)
 		}
 		if seen := s.state.snapshot(p.Pool).Drain; seen.By == quota.ByUnknown && seen.Active(d.At) &&
 			(p.LastDrain.By != quota.ByUnknown || p.LastDrain.At.Before(seen.At)) {

@@ -8,9 +8,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Open makes the ledger of one process on a data directory, for a tariff and a remote that so many data directories
-// share. It asks nothing yet. The result's fields have the tariff's values or defaults, and may be changed before its
-// first use. Close closes the remote, but not the journal. ErrUnknown: a part is missing or the tariff contradicts
+// Open makes the ledger of one process on a data directory, for a tariff and a remote that hosts data directories
+// share. It does not ask the remote yet. The fields have the tariff's values or defaults, and may be changed before
+// its first use. Close closes the remote, but not the journal. ErrUnknown: a part is missing or the tariff contradicts
 // itself.
 func Open(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) (*Ledger, error) {
 	if err := checkParts(tariff, remote, journal, hosts); err != nil {
@@ -38,9 +38,9 @@ func checkParts(tariff *quota.Tariff, remote Remote, journal Journal, hosts int)
 	case journal == nil:
 		return fmt.Errorf("%w: no journal", quota.ErrUnknown)
 	case hosts < 1:
-		return fmt.Errorf("%w: %d data directories share it: at least 1 does", quota.ErrUnknown, hosts)
+		return fmt.Errorf("%w: %d data directories share it, want at least 1", quota.ErrUnknown, hosts)
 	case tariff.Failure.SyncWait <= 0:
-		return fmt.Errorf("%w: failure: settle is %v: a new generation has to wait for the other hosts: try 10 min",
+		return fmt.Errorf("%w: failure: settle is %v: a new generation must wait for the other hosts: use 10m",
 			quota.ErrUnknown, tariff.Failure.SyncWait)
 	}
 	return nil

@@ -42,8 +42,8 @@ type RaisedWindow struct {
 	Used  int64 `json:"used"`
 }
 
-// maxRaised is how many of them a pool keeps, the youngest first. A snapshot that is not kept may raise the pool once
-// more.
+// maxRaised is how many snapshots a pool keeps, the youngest first. A snapshot that is not kept may raise the pool
+// once more.
 const maxRaised = 64
 
 // Entry is one charge in the log of a pool.
@@ -53,10 +53,10 @@ type Entry struct {
 	Amount int64
 	Who    quota.Who
 	// Synced is the time of the sync for a row that earlier snapshots cannot have counted, and the snapshot's time for
-	// an unattributed charge before it; 0: it counts from At on.
+	// an unattributed charge dated before it; 0: the entry counts from At on.
 	Synced int64
-	// For an unattributed charge: Since is the start of the window that lacked it, Generation the generation of the
-	// snapshot that had counted it.
+	// For an unattributed charge: Since is the start of the window that lacked the amount, Generation the generation
+	// of the snapshot that had counted it.
 	Since      int64
 	Generation Generation
 }
@@ -74,15 +74,15 @@ type PoolPlan struct {
 	Marked bool     // Raised has changed
 	// Drain is the longest drain of the snapshots, to be put over the pool's last one. Zero: none.
 	Drain quota.Drain
-	// Lifted is the end of a drain that an older snapshot saw and this one does not: if the pool has it, and its use
-	// is not unknown, the drain ends. 0: none.
+	// Lifted identifies, by its end, a drain that an older snapshot saw and a younger one did not. If the pool still
+	// has it, and not for unknown use, the drain is lifted. 0: none.
 	Lifted int64
 
 	now       int64
 	before    []Raised     // the old list, the oldest first
 	takenBack []Entry      // charged, but not used
 	rows      []plannedRow // in the order of the batch
-	snapshots []Raised     // to be raised to
+	snapshots []Raised     // to raise the pool to
 }
 
 // plannedRow is a row's share of one pool.
@@ -92,8 +92,8 @@ type plannedRow struct {
 	row Row
 }
 
-// Plan finds the news: rows within the horizon with numbers above their writers' last, the operation of each writer to
-// take back, and snapshots younger than earlier ones that the pool was raised to.
+// Plan finds the new parts: rows within the horizon with numbers above their writers' last, the operation of each
+// writer to take back, and snapshots younger than earlier ones that the pool was raised to.
 func (b Batch) Plan(f RemoteFacts) Plan {
 	p := Plan{Writers: map[string]WriterState{}}
 	pools := map[string]*PoolPlan{}
@@ -136,9 +136,9 @@ func (b Batch) Plan(f RemoteFacts) Plan {
 	return p
 }
 
-// drain plans the drains of a snapshot. The youngest snapshot decides, with two exceptions: a drain that is still to be
-// synced applies even after younger snapshots of hosts that did not know it, and a drain by quota.ByUnknown always
-// applies, since other hosts may have seen another ledger.
+// drain plans the drains of a snapshot. The youngest snapshot decides, with two exceptions: a drain not synced yet
+// applies even after younger snapshots of hosts that did not know it, and a drain by quota.ByUnknown always applies,
+// since other hosts may have seen another ledger.
 func (p *PoolPlan) drain(u UsageSnapshot, before []Raised) {
 	at, unknown := toMicros(u.At), u.Drain.By == quota.ByUnknown
 	if unknown {

@@ -110,7 +110,7 @@ func TestABatchsEffectOnALog(t *testing.T) {
 
 		{name: "a snapshot raises to what it saw, at its time", snapshots: planSnapshots{saw(30, 0, 7)}, log: planLog{charged(10, 3), charged(40, 9)}, want: "10:3 30:4~0 40:9"},
 		{name: "what left its window before is not in it", snapshots: planSnapshots{saw(30, 15, 7)}, log: planLog{charged(10, 3)}, want: "10:3 30:7~15"},
-		{name: "a snapshot that saw less says nothing", snapshots: planSnapshots{saw(30, 0, 2)}, log: planLog{charged(10, 3)}, want: "10:3"},
+		{name: "a snapshot that saw less changes nothing", snapshots: planSnapshots{saw(30, 0, 2)}, log: planLog{charged(10, 3)}, want: "10:3"},
 		{name: "each window lacks something, the shortest first", snapshots: planSnapshots{{Pool: "units", Generation: 1, At: minute(30), Windows: []sharedledger.WindowUsage{
 			{Start: minute(0), Used: 9}, {Start: minute(20), Used: 4}}}}, log: planLog{charged(10, 3)}, want: "10:3 19:2~0!30 30:4~20"},
 		{name: "an earlier snapshot has not seen what was synced later", rows: planRows{row("c", 1, 10, 3, in(sharedledger.RowOwed))}, snapshots: planSnapshots{saw(30, 0, 7)}, want: "10:3!60 30:7~0"},

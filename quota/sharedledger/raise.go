@@ -8,12 +8,12 @@ import (
 )
 
 // Apply returns the pool's new log, by time and then arrival, and whether anything changes; it does not write into
-// log. An entry left without an amount is dropped unless it is the newest, since a ledger's clock must not fall behind
-// that.
+// log. An entry left without an amount is dropped unless it is the newest, since a ledger's clock must never be behind
+// its newest entry.
 //
 // Units that a snapshot had counted and the log lacks are entered as an unattributed charge. It is reduced when the
-// rows that it stands for arrive, or an older snapshot with charges of its own. If either would leave less than
-// before of another snapshot's count, that snapshot gets a charge.
+// rows that it stands for arrive, or an older snapshot with charges of its own. If that would leave another snapshot's
+// count with less than before, that snapshot gets a charge of its own.
 func (p *PoolPlan) Apply(log []Entry) (entries []Entry, changed bool) {
 	log = slices.Clone(log)
 	for _, e := range p.takenBack {

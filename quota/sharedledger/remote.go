@@ -18,7 +18,7 @@ var (
 	// new generation.
 	ErrLost = errors.New("the ledger has lost known operations")
 	// ErrRestarted is a loss whose only sign is the restart: the server has read its own data up to some moment
-	// before it stopped. A Resumer goes on with them.
+	// before it stopped. A Resumer can continue with them.
 	ErrRestarted = fmt.Errorf("%w: its server was restarted", ErrLost)
 	// ErrClone is a number that another process used under the same writer's name. Nothing was changed.
 	ErrClone = errors.New("another process writes under the same name")
@@ -32,7 +32,7 @@ type GenerationError struct{ Now Generation }
 
 func (e *GenerationError) Error() string { return fmt.Sprintf("the ledger is in generation %d", e.Now) }
 
-// Remote is a ledger that may forget, in part or entirely, and may lose replies. Ledger makes one of it that does
+// Remote is a ledger that may forget, in part or entirely, and may lose replies. Ledger makes of it a ledger that does
 // neither.
 //
 // A writer is one open Ledger. It numbers its operations 1, 2, 3 ..., one at a time. Together with the log, in the
@@ -44,21 +44,20 @@ type Remote interface {
 	// nothing. A refusal is not stored, and decided again. Errors, in this order: no state: ErrLost; another
 	// generation: *GenerationError; the writer's last number below op.Written: ErrLost; above op.Number, or equal
 	// under another nonce: ErrClone; equal, and synced: ErrSynced; a log that is not as long as its state says:
-	// ErrLost. An ask that only peeks, or is only decided, is checked the same way and writes nothing: its number
-	// stays free.
+	// ErrLost. A peek, or an ask with nonce 0, is checked the same way and writes nothing: its number stays unused.
 	TakeOnce(ctx context.Context, a quota.Ask, op Operation) (quota.Decision, error)
 	// State returns the remote's state, and changes nothing. An account without state has Generation 0. A server that
 	// was restarted or replaced since the last generation began returns ErrLost or ErrRestarted with the state, until
-	// the next one begins or Resume.
+	// the next generation begins or Resume is called.
 	State(ctx context.Context, account string, writers []string) (RemoteState, error)
 	// Renew begins a new generation if the account's is still r.Was (0: there is no state), and otherwise changes
 	// nothing; it returns the resulting generation. Unless every log is as long as its state says, it wipes logs,
 	// writers and all else.
 	Renew(ctx context.Context, r Renewal) (Generation, error)
-	// Sync syncs a journal into the remote, all or nothing, whatever is used or taken meanwhile, as Batch says: it
-	// records the rows numbered above their writer's last, each at its own time, raises the writers' numbers, then the
-	// pools to the snapshots, drains, and lists the host. It returns the remote's clock. Errors: *GenerationError,
-	// ErrLost as TakeOnce.
+	// Sync syncs a journal into the remote, all or nothing, even above a limit, as Batch says: it records the rows
+	// numbered above their writer's last, each at its own time, raises the writers' numbers, then the pools to the
+	// snapshots, drains, and lists the host. It returns the remote's clock. Errors: *GenerationError, ErrLost as
+	// TakeOnce.
 	Sync(ctx context.Context, d Batch) (time.Time, error)
 }
 
@@ -93,7 +92,7 @@ type Host struct {
 	Name    string   `json:"name"` // for a person: host name and data directory
 	Regions []string `json:"regions"`
 	Knows   []string `json:"knows"` // ids of all hosts of the last generation that it decided in
-	// Left says that the data directory's only process has ended and synced all that it spent: no host waits for it.
+	// Left says that the data directory's only process has ended and synced all its spends: no host waits for it.
 	Left bool      `json:"left,omitempty"`
 	At   time.Time `json:"at"` // when it last synced
 }
@@ -113,7 +112,7 @@ type Batch struct {
 	Account    string
 	Generation Generation
 	Horizon    time.Duration // entries are kept this long; the remote keeps the largest it has seen
-	Gap        time.Duration // how far clocks may be apart: quota.ClockGap
+	Gap        time.Duration // the largest gap between clocks: Ask.ClockGap
 	// Rows are in the order of their writers' numbers, at most MaxRows of MaxWriters. A time after the remote's clock
 	// becomes the time of that clock; one before the horizon only raises the writer's number. A RowUnused that is its
 	// writer's last, and was carried out, is taken back; one above it only raises the writer's number.
@@ -122,10 +121,10 @@ type Batch struct {
 	// higher: Unattributed enters the missing amount of a window, the shortest first, as a charge of that window, at
 	// the snapshot's own time, or just before the start of the shorter window that did not count it. It reduces the
 	// unattributed charges of younger snapshots whose window had begun by that time, the earliest first, so that the
-	// order of the hosts' syncs does not matter. A row synced as RowAsked or RowOwed counts there only for snapshots
-	// from its sync on, since earlier ones have not seen it. A row within a charge's window that the charge's snapshot
-	// had counted (Row.CountedAt) is netted against it, the earliest such charge first. A snapshot not younger than one
-	// of its generation raised to before says nothing new.
+	// order of the hosts' syncs does not matter. A row synced as RowAsked or RowOwed belongs only to snapshots from
+	// its sync on, since earlier ones did not see it. A row within a charge's window that the charge's snapshot had
+	// counted (Row.CountedAt) is netted against it, the earliest such charge first. A snapshot changes nothing if the
+	// pool was raised to one of its generation that is as young or younger.
 	Snapshots []UsageSnapshot
 	// Host is listed; nil: there is more to sync, or the directory only reads.
 	Host *Host

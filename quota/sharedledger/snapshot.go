@@ -26,9 +26,9 @@ type WindowUsage struct {
 	Used   int64        `json:"used"`
 }
 
-// Over returns the later of two snapshots of one pool. If the earlier one has a drain that is still to be synced, or
-// one by quota.ByUnknown, that the later one does not know, the later one has it too, and it is still to be synced if
-// the earlier one's was.
+// Over returns the later of two snapshots of one pool. If the earlier one has an unsynced drain, or one by
+// quota.ByUnknown, that the later one does not know, the result has that drain too, and Owed as the earlier one had
+// it.
 func (u UsageSnapshot) Over(old UsageSnapshot) UsageSnapshot {
 	if !u.supersedes(old) {
 		u, old = old, u
@@ -46,8 +46,8 @@ func (u UsageSnapshot) Over(old UsageSnapshot) UsageSnapshot {
 	return u
 }
 
-// supersedes reports whether the snapshot is the later of two of one pool. At the same time it is the one with more
-// used in any window, since a ledger's clock stands still while its host's clock is behind.
+// supersedes reports whether the snapshot is the later of two of one pool. If both have the same time, the one with
+// more used in any window is later, since a ledger's clock stands still while its host's clock is behind.
 func (u UsageSnapshot) supersedes(old UsageSnapshot) bool {
 	if !u.At.Equal(old.At) {
 		return u.At.After(old.At)
@@ -77,7 +77,7 @@ func (u UsageSnapshot) refunded(amount int64) UsageSnapshot {
 	return u
 }
 
-// discount subtracts a row from the windows that had counted it.
+// discount subtracts a row from the windows that counted it.
 func (u UsageSnapshot) discount(r Row) {
 	for i, w := range u.Windows {
 		if r.CountedAt(u.At, u.Generation) && !r.At.Before(w.Start) {
@@ -150,7 +150,7 @@ func (s JournalState) afterSnapshots(t time.Time) time.Time {
 }
 
 // trustedNow returns now, or the time of the newest snapshot if this machine's clock is ahead of that: a wrong clock
-// must not make rows old enough to forget.
+// must not make rows seem old enough to delete.
 func (s JournalState) trustedNow(now time.Time) time.Time {
 	var seen time.Time
 	for _, u := range s.Snapshots {

@@ -12,16 +12,16 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// abandonedAfter is how long after it was asked another process's operation counts as abandoned: hardly any process
-// waits so long. One that does finds its number synced, and asks under another.
+// abandonedAfter is the age at which another process's unanswered operation counts as abandoned. Hardly any process
+// waits so long; one that does finds its number synced, and asks under another.
 const abandonedAfter = 5 * time.Second
 
-// compareEvery is how long a process goes on without looking at the other hosts.
+// compareEvery is how often a process reads the state of the other hosts.
 const compareEvery = 30 * time.Second
 
 // ensureUpToDate makes sure that the remote has this data directory's operations, except inFlight, which is about to
-// be asked. Once this writer has written something, the remote itself notices when it has forgotten that or anything
-// later. Before that, when another process of the data directory may have written later, and for peeks, the remote is
+// be asked. Once this writer has written something, the remote itself notices if it has forgotten that or anything
+// later. Until then, for peeks, and after another process of the data directory may have written, the remote is
 // compared here.
 func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
 	noticesLoss := !s.hasSibling && (s.written > 0 || !s.state.HasWritten)
@@ -167,8 +167,8 @@ func oneBatch(rows []Row) int {
 }
 
 // orphans returns other processes' operations without a recorded answer. If one has its writer's last written number,
-// it was charged: a verdict. If its number is higher, it was lost with its process or forgotten by the remote: it
-// counts as spent, and is synced.
+// it was charged, and gets that verdict. If its number is higher, it was lost with its process or forgotten by the
+// remote: it counts as spent, and is synced.
 func (s *Ledger) orphans(remote RemoteState) (verdicts []RowVerdict, abandoned []Row) {
 	for _, row := range s.state.Asked {
 		switch written := remote.Written[row.Writer]; {
@@ -183,7 +183,7 @@ func (s *Ledger) orphans(remote RemoteState) (verdicts []RowVerdict, abandoned [
 }
 
 // missingRows returns the journal's rows that a new generation lacks. Rows too old to matter are subtracted from the
-// snapshots that had counted them, so that nothing makes up for them.
+// snapshots that had counted them, so that no unattributed charge replaces them.
 func (s *Ledger) missingRows(ctx context.Context, remote RemoteState, snapshots []UsageSnapshot) ([]Row, error) {
 	oldest := remote.At.Add(-s.horizon)
 	since := oldest
@@ -207,7 +207,7 @@ func (s *Ledger) missingRows(ctx context.Context, remote RemoteState, snapshots 
 		case r.State == RowOwed || r.State == RowUnused:
 			return false
 		case s.state.Generation == 0 && r.State == RowAsked && s.Now().Sub(r.At) < abandonedAfter:
-			return true // at a first start another process is about to ask it
+			return true // at a first start its process is about to ask it
 		case r.Number <= now.Written[r.Writer]:
 			return true
 		case r.At.Before(oldest):
@@ -240,10 +240,10 @@ func (s *Ledger) sync(ctx context.Context) error {
 		}
 		s.comparedIn = 0
 	}
-	return fmt.Errorf("%w: it was lost again and again", quota.ErrUnavailable)
+	return fmt.Errorf("%w: it is lost again at every attempt", quota.ErrUnavailable)
 }
 
-// syncOwed syncs owed rows. On failure a later call does, from the journal, so that it is no error.
+// syncOwed syncs owed rows. If that fails, a later call syncs them from the journal, so it is not an error.
 func (s *Ledger) syncOwed(ctx context.Context) {
 	if err := s.sync(ctx); err != nil {
 		s.warn(ctx, "operations made meanwhile are synced later: "+err.Error())

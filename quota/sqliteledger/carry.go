@@ -14,9 +14,9 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// One file holds the log of this ledger and the journal of a ledger elsewhere. Both are of one account, so that each
-// charge of one is carried to the other before that one decides. pools.carried and operations.entered mark how far
-// both agree: no charge is carried twice, however often the ledger changes.
+// One file holds the log of this ledger and the journal of a ledger elsewhere. Both count one account, so each charge
+// of one is carried to the other before that one decides. pools.carried and operations.entered mark how far both
+// agree: no charge is carried twice, however often the ledger changes.
 
 var _ sharedledger.OwnLog = (*Ledger)(nil)
 
@@ -81,7 +81,7 @@ func (t *transaction) hasUncarried(account string) (has bool, err error) {
 	return len(drains) > 0, err
 }
 
-// uncarriedDrains returns snapshots with the drains of the log that matter and that the journal lacks, to be synced.
+// uncarriedDrains returns snapshots with the log's current drains that the journal lacks, for a sync.
 func (t *transaction) uncarriedDrains(acc *account, account string) (drains []sharedledger.UsageSnapshot, err error) {
 	s, err := t.journal(account)
 	now := t.ledger.Now()
@@ -122,7 +122,7 @@ func (t *transaction) carry(account string) error {
 	return cmp.Or(t.run(sqlCarry, account, now.UnixMicro(), writer), t.run(sqlCarried, account))
 }
 
-// errOwed means that a peek must not write, but owed operations must be entered before anything is decided.
+// errOwed means that owed operations must be entered before a decision, which a peek must not do.
 var errOwed = errors.New("operations to be entered")
 
 // enterOwed enters the operations that the log lacks: operations that the Governor admitted while this ledger could
@@ -180,8 +180,8 @@ func (t *transaction) enter(acc *account, a quota.Ask, row sharedledger.Row, now
 	return t.post(acc, spent, row.At, now)
 }
 
-// enterElsewhere enters the operations of a ledger elsewhere, then raises each pool to its snapshot: other hosts have
-// spent there too. A snapshot reaches the ledger elsewhere as a snapshot, so that its charge here is not carried.
+// enterElsewhere enters the operations of a ledger elsewhere, then raises each pool to its snapshot: other hosts spend
+// there too. A snapshot reaches the ledger elsewhere as a snapshot, so that its charge here is not carried.
 func (t *transaction) enterElsewhere(acc *account, a quota.Ask, now time.Time, rows []sharedledger.Row) error {
 	err := t.carry(a.Account)
 	for _, row := range rows {
@@ -283,7 +283,7 @@ func (t *transaction) countedBy(account string, p *pool, u sharedledger.UsageSna
 	}, err
 }
 
-// markEntered notes that the log has all that the journal has.
+// markEntered notes that the log has every operation of the journal.
 func (t *transaction) markEntered(account string) error {
 	return cmp.Or(t.run(sqlEntered, account), t.run(sqlEnteredSeen, account))
 }

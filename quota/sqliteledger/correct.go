@@ -137,7 +137,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 	})
 }
 
-// liftInJournal lifts the drain that a snapshot has of a pool: it would close the pool again.
+// liftInJournal lifts the drain in a pool's snapshot, which would close the pool again.
 func (t *transaction) liftInJournal(name, poolName string) error {
 	s, err := t.journal(name)
 	for _, u := range s.Snapshots {
@@ -149,7 +149,7 @@ func (t *transaction) liftInJournal(name, poolName string) error {
 	return err
 }
 
-// drainOver drains the pool further, or lifts its drain.
+// drainOver puts a drain over the pool's last one.
 func (t *transaction) drainOver(p *pool, d quota.Drain) error {
 	return t.drain(p, d.Over(p.drain, t.ledger.Now()))
 }
@@ -216,7 +216,7 @@ func (l *Ledger) Store(ctx context.Context) (name string, err error) {
 	return name, err
 }
 
-// FillsStore names the store for the data that this data directory's spends on regions bring.
+// FillsStore records the name of the store that this data directory's calls for regions fill.
 func (l *Ledger) FillsStore(ctx context.Context, name string) error {
 	if before, err := l.Store(ctx); err != nil || before == name {
 		return err
@@ -243,18 +243,18 @@ func (l *Ledger) OtherAccounts(ctx context.Context, name string, pools []string,
 	return others, err
 }
 
-// longestDrain is the longest drain by the provider: a day of 25 hours, and a grace.
+// longestDrain is the longest drain by the provider: a day of 25 hours and the grace.
 const longestDrain = quota.MinHorizon
 
-// MoveBack moves entries that a fast clock left in the future to now, where they count, and lifts drains by the
-// provider that end later than any day. It returns the number of changed entries; entries ahead by at most
+// MoveBack moves entries that a fast clock left in the future to now, so that they count, and lifts drains by the
+// provider that last longer than any day. It returns the number of changed entries; entries ahead by at most
 // quota.MaxClockGap stay.
 func (l *Ledger) MoveBack(ctx context.Context) (moved int, err error) {
 	err = l.write(ctx, func(t *transaction) error {
 		now := l.Now()
 		names, err := list(t, sqlCarriedAccounts, nil,
 			func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
-		for _, name := range names { // the move gives entries new numbers
+		for _, name := range names { // moved entries get new numbers
 			err = cmp.Or(err, t.carry(name))
 		}
 		if err != nil {

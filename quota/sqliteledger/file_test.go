@@ -49,10 +49,10 @@ func TestRefusesFilesThatAreNotItsOwn(t *testing.T) {
 		{"a short garbage", func(t *testing.T, path string) { write(t, path, []byte("hello")) }, quota.ErrCorrupt, ""},
 		{"the database of another program", func(t *testing.T, path string) {
 			execute(t, path, "CREATE TABLE t (a); PRAGMA application_id = 7")
-		}, quota.ErrCorrupt, "another program: put its newest copy back, or move it away"},
+		}, quota.ErrCorrupt, "another program's database: put its newest copy back, or move it away"},
 		{"a database without a name", func(t *testing.T, path string) {
 			execute(t, path, "CREATE TABLE t (a)")
-		}, quota.ErrCorrupt, "another program: put its newest copy back, or move it away"},
+		}, quota.ErrCorrupt, "another program's database: put its newest copy back, or move it away"},
 		{"a ledger of a newer version", func(t *testing.T, path string) {
 			if err := open(t, path).Close(); err != nil {
 				t.Fatal(err)
@@ -64,7 +64,7 @@ func TestRefusesFilesThatAreNotItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			execute(t, path, "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END")
-		}, quota.ErrCorrupt, "something in its schema that ingest did not put there, the trigger t: put its newest copy back"},
+		}, quota.ErrCorrupt, "its schema has the trigger t, which ingest did not create: put its newest copy back"},
 		{"a ledger that is overwritten", func(t *testing.T, path string) {
 			l := open(t, path)
 			take(t, l, ask("default", 1))

@@ -21,8 +21,8 @@ var (
 	_ quota.EmergencyAccount = (*Ledger)(nil)
 )
 
-// forgetNotesEvery is how many notes of this process pass between two deletions of operations that are too old to
-// matter. The first note deletes too, for programs that note once and end.
+// forgetNotesEvery is how many notes of this process pass between two deletions of old operations. The first note
+// deletes too, for programs that write once and end.
 const forgetNotesEvery = 64
 
 // State implements sharedledger.Journal. It waits for no writer.
@@ -242,7 +242,7 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 		writeWhy(s.Breaker), t.text, string(hosts))
 }
 
-// why is the column of that name: the last error of the ledger, with the known facts about its server.
+// why is the column of that name: the ledger's last error, and its server's cause and cure if known.
 type why struct {
 	Text  string `json:"text"`
 	Cause string `json:"cause,omitempty"`
@@ -261,7 +261,7 @@ func writeWhy(b sharedledger.Breaker) string {
 	return string(text)
 }
 
-// readWhy returns the text alone if it is not of that form.
+// readWhy parses the column; a column of another form is only a text.
 func readWhy(column string) (text string, server *quota.ServerError) {
 	w := why{}
 	if json.Unmarshal([]byte(column), &w) != nil {

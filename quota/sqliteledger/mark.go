@@ -15,8 +15,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// An older copy of the file looks like the file itself, but has forgotten charges. The lock file beside it therefore
-// has a mark, and every operation compares the file with it:
+// An older copy of the file looks like the file itself, but lacks charges. The lock file beside it therefore has a
+// mark, and every operation compares the file with it:
 //
 //   - Every writing transaction raises the file's count of them, and stores the count in the mark. A file with a
 //     smaller count is an older copy.
@@ -26,15 +26,15 @@ import (
 //     refused; Open checks the whole file.
 //   - A missing file is not created anew while there is a mark.
 //
-// The mark is not synced to disk. After a crash it can only be behind, so that no good file is refused.
+// The mark is not synced to disk. After a crash it can only be behind, so a good file is never refused.
 type mark struct {
 	writes        int64 // the file's count
 	restored      int64 // how often Open has accepted another program's writes
 	size, changed int64 // of the file: bytes, nanoseconds since 1970; changed 0: not known
 }
 
-// markAt is the position of the mark in the lock file: after the locked byte, which others cannot read on some
-// systems.
+// markAt is the position of the mark in the lock file: after the locked byte, which other processes cannot read on
+// some systems.
 const markAt = 8
 
 // readMark reads the mark; all 0 if there is none.
@@ -66,7 +66,7 @@ func (q *queue) writeMark(m mark) {
 // to it may be lost: close the ledger and open it again.
 var ErrMoved = errors.New("it is no longer the file that was opened")
 
-// errChanged means that the file does not match the mark. A reader may take it for a writer's unfinished checkpoint.
+// errChanged means that the file does not match the mark. A reader may see it during a writer's checkpoint, too.
 var errChanged = fmt.Errorf("another program has written into it: %w", ErrMoved)
 
 // checkFile compares the open file with its name and the mark.
@@ -104,8 +104,8 @@ func (t *transaction) checkCount(m mark) error {
 	return nil
 }
 
-// checkpoint writes SQLite's log into the file, or makes another change to the file, and marks the result. It is for a
-// writer in its turn. If the process dies in between, the mark says that it does not know.
+// checkpoint writes SQLite's log into the file, or makes another change to the file, and marks the result. The caller
+// has the turn. If the process dies in between, the mark says "not known".
 func (l *Ledger) checkpoint(change func() error) error {
 	m := l.queue.readMark()
 	m.changed = 0
@@ -118,7 +118,8 @@ func (l *Ledger) checkpoint(change func() error) error {
 	return err
 }
 
-// accept ends Open: it remembers the open file, and first checks all of it if another program has written into it.
+// accept remembers the open file at the end of Open. If another program wrote into the file, it checks all of it
+// first.
 func (l *Ledger) accept(ctx context.Context) error {
 	if err := l.queue.enter(ctx, l.queue.giveUpAt()); err != nil {
 		return l.explain("wait for", err)
@@ -139,7 +140,7 @@ func (l *Ledger) accept(ctx context.Context) error {
 		}
 		m.restored++
 	}
-	// A snapshot of the file has another journal mode, and every write in that mode would change the file itself.
+	// A backup of the file may have another journal mode, and every write in that mode would change the file itself.
 	if _, err := l.writer.exec("PRAGMA journal_mode = wal"); err != nil {
 		return l.explain("open", err)
 	}
@@ -168,8 +169,8 @@ func (t *transaction) checkWhole() error {
 // closeWait is how long Close waits for its turn.
 const closeWait = time.Second
 
-// closeSessions closes the connections. The last to close makes SQLite's last checkpoint, which belongs in the mark:
-// it waits for this program's turn, but not for long.
+// closeSessions closes the connections. The last close makes SQLite's last checkpoint, which the mark must record. So
+// it waits for its turn, but not for long.
 func (l *Ledger) closeSessions() error {
 	closeAll := func() error { return errors.Join(l.reader.close(), l.writer.close()) }
 	if l.file == nil || l.queue.enter(context.Background(), time.Now().Add(closeWait)) != nil {

@@ -23,7 +23,7 @@ import (
 //go:embed schema.sql
 var tables string
 
-// schema is the schema of quota.db. Adding a step for version 2 needs no other change here.
+// schema is the schema of quota.db. A step for version 2 would need no other change here.
 var schema = sqlitefile.Schema{Application: 0x716c6564, Tables: tables} // "qled"
 
 // Ledger implements quota.Ledger and quota.EmergencyAccount, and the sharedledger.Journal of its data directory. This
@@ -36,13 +36,13 @@ type Ledger struct {
 	file     os.FileInfo // the open file
 	queue    *queue
 	writer   *session // used in the queue's turn
-	reader   *session // used under reading
+	reader   *session // guarded by reading
 	reading  sync.Mutex
-	restored int64 // the mark's when the file was opened
+	restored int64 // the mark's count when the file was opened
 
 	// Only while it is this writer's turn:
 	spenders map[quota.Who]int64
-	notes    int // that could have deleted old operations
+	notes    int // of this process, for forgetNotesEvery
 }
 
 // Open opens or creates the ledger in the file at path, mode 0600, in an existing directory. A file of another
@@ -86,7 +86,7 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	return l, nil
 }
 
-// patiently is the busy time-out of connections that do not wait in the queue.
+// patiently sets the busy time-out of connections that do not wait in the queue.
 var patiently = fmt.Sprintf("_pragma=busy_timeout(%d)", busyTimeout.Milliseconds())
 
 // Close implements quota.Ledger.
@@ -124,7 +124,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	}
 	defer l.queue.leave()
 	if marked := l.queue.readMark().writes > 0; marked && !sqlitefile.Exists(l.path) {
-		return fmt.Errorf("%w: %w: put %s back: %s says that it was there; or recount with ingest quota rebuild",
+		return fmt.Errorf("%w: %w: put %s back (%s shows that it existed), or recount with ingest quota rebuild",
 			quota.ErrUnavailable, quota.ErrMissing, l.path, sqlitefile.LockPath(l.path))
 	} else if info, err := os.Stat(l.path); marked && (err != nil || info.Size() == 0) {
 		return &DamagedError{l.path, errors.New("it is empty")}
@@ -135,8 +135,8 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	return l.checkpoint(func() error { return l.create(ctx) })
 }
 
-// create makes the file under another name, and gives it its own when it is whole: a process that is killed meanwhile
-// leaves nothing that the next one would have to finish. It is for a writer in its turn.
+// create makes the file under another name, and renames it when it is complete: a process killed meanwhile leaves
+// nothing for the next one to finish. The caller has the turn.
 func (l *Ledger) create(ctx context.Context) (err error) {
 	draft := l.path + ".draft" // also one that a killed process left
 	defer func() { err = errors.Join(err, sqlitefile.Remove(draft)) }()
@@ -146,7 +146,7 @@ func (l *Ledger) create(ctx context.Context) (err error) {
 	if err := l.makeTables(ctx, draft); err != nil {
 		return err
 	}
-	// SQLite would replay the files that an earlier file of that name left beside it.
+	// SQLite would replay files left by an earlier file of that name.
 	if err := errors.Join(sqlitefile.RemoveBeside(l.path), os.Rename(draft, l.path)); err != nil {
 		return fmt.Errorf("%w: %w: check that its directory may be written", quota.ErrUnavailable, err)
 	}
@@ -161,7 +161,7 @@ func (l *Ledger) makeTables(ctx context.Context, path string) error {
 		return l.explain("open", err)
 	}
 	defer func() { _ = db.Close() }()
-	// The mode stays with the file. It cannot be changed within a transaction.
+	// The journal mode is stored in the file. It cannot be changed within a transaction.
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode = wal"); err != nil {
 		return l.explain("create the tables of", err)
 	}
@@ -205,7 +205,7 @@ func (l *Ledger) version(ctx context.Context, db sqlitefile.Querier) (int, error
 	case app == 0 && tables == 0:
 		return 0, nil
 	case app != schema.Application:
-		return 0, &DamagedError{l.path, errors.New("it is a database of another program")}
+		return 0, &DamagedError{l.path, errors.New("it is another program's database")}
 	case have < 1 || have > schema.Version():
 		return 0, fmt.Errorf("%w: %s has version %d, and this program knows version %d: "+
 			"use the program that made it, or move it away and run ingest quota rebuild",
@@ -217,7 +217,7 @@ func (l *Ledger) version(ctx context.Context, db sqlitefile.Querier) (int, error
 	}
 	if object != "" {
 		return 0, &DamagedError{l.path,
-			fmt.Errorf("it has something in its schema that ingest did not put there, the %s", object)}
+			fmt.Errorf("its schema has the %s, which ingest did not create", object)}
 	}
 	return have, nil
 }

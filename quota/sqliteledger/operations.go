@@ -103,7 +103,7 @@ func (t *transaction) written(account string) ([]sharedledger.LastWrite, error) 
 		})
 }
 
-// Spenders returns all who have ever spent through this file, in no order. It waits for no writer.
+// Spenders returns every spender that ever used this file, in no order. It waits for no writer.
 func (l *Ledger) Spenders(ctx context.Context) (all []quota.Who, err error) {
 	err = l.read(ctx, func(t *transaction) error {
 		who, err := t.spenders()
@@ -128,7 +128,7 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 
 // left returns the unspent part of each budget at a time.
 func (t *transaction) left(account string, at time.Time, budgets []quota.EmergencyBudget) (left []int64, err error) {
-	used := map[time.Time]quota.Cost{} // since
+	used := map[time.Time]quota.Cost{} // by EmergencyBudget.Since
 	for _, b := range budgets {
 		if used[b.Since] == nil {
 			if used[b.Since], err = t.emergencies(account, b.Since, at); err != nil {
@@ -140,8 +140,8 @@ func (t *transaction) left(account string, at time.Time, budgets []quota.Emergen
 	return left, nil
 }
 
-// emergencies sums the emergencies at since or later. One that is dated after now counts, unless it was first seen
-// before since.
+// emergencies sums the emergencies at since or later. One dated after now counts, unless it was first seen before
+// since.
 func (t *transaction) emergencies(account string, since, now time.Time) (quota.Cost, error) {
 	sums := quota.Cost{}
 	err := t.read(sqlEmergencies, []any{account, since.UnixMicro(), now.UnixMicro()}, func(rows *sql.Rows) error {

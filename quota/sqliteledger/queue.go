@@ -25,14 +25,14 @@ type queue struct {
 	waiting *os.File
 	left    time.Time // when this process last gave the lock back
 	closed  atomic.Bool
-	// hung says that a wait of busyTimeout ended in vain and no process got in since: the process that holds the file
-	// is stopped. Until it goes on, waits are short, so that it costs one time-out and not one per call.
+	// hung says that a wait of busyTimeout failed and no process has had a turn since: the process with the lock is
+	// stopped. Until it continues, waits are short, so that it costs one time-out and not one per call.
 	hung    atomic.Bool
-	errHung error // why such a wait ends
+	errHung error // the error of such a wait
 }
 
 const (
-	busyTimeout = 5 * time.Second        // longer than any queue of writers needs: then the ledger is hung
+	busyTimeout = 5 * time.Second        // longer than any queue of writers: after it the ledger is hung
 	reacquire   = time.Millisecond       // a writer that returns sooner lets others go first
 	yieldDelay  = 100 * time.Microsecond // long enough for a woken process to run
 	hungWait    = 50 * time.Millisecond  // instead of busyTimeout while the file is hung
@@ -54,8 +54,7 @@ func openQueue(path string) (*queue, error) {
 	return &queue{turn: make(chan struct{}, 1), lock: lock, waiting: waiting, errHung: errHung}, nil
 }
 
-// close closes the files, now or when the last goroutine has left the queue: another file must not get a
-// descriptor in use.
+// close closes the files, now or when the last goroutine has left the queue: a descriptor in use must not be reused.
 func (q *queue) close() error {
 	q.closed.Store(true)
 	select {
@@ -74,7 +73,7 @@ func (q *queue) endTurn() {
 	}
 }
 
-// giveUpAt returns until when a write waits for the file, including the queue.
+// giveUpAt returns the time when a write stops waiting for the queue and the file.
 func (q *queue) giveUpAt() time.Time {
 	if q.hung.Load() {
 		return time.Now().Add(hungWait)
@@ -98,7 +97,7 @@ func (q *queue) begin(ctx context.Context, until time.Time, begin func() error) 
 		if err == nil {
 			q.hung.Store(false)
 		}
-		if sqlitefile.Code(err) != sqlite3.SQLITE_BUSY { // otherwise a program that ignores the queue has the file
+		if sqlitefile.Code(err) != sqlite3.SQLITE_BUSY { // BUSY: a program that ignores the queue has the file
 			return err
 		}
 		if time.Until(until) <= 0 {
@@ -161,17 +160,17 @@ func (q *queue) enter(ctx context.Context, until time.Time) (err error) {
 	}
 }
 
-// waitForLock waits for the lock, visibly to the other processes.
+// waitForLock waits for the lock, and lets the other processes see that.
 func (q *queue) waitForLock() error {
 	if err := sqlitefile.LockShared(q.waiting); err != nil {
 		return err
 	}
 	err := sqlitefile.Lock(q.lock)
-	_ = sqlitefile.Unlock(q.waiting) // at worst others yield in vain
+	_ = sqlitefile.Unlock(q.waiting) // at worst others yield needlessly
 	return err
 }
 
-// othersWait reports whether another process waits in the queue. This one does not, as it has the turn.
+// othersWait reports whether another process waits in the queue. This process is not among them, as it has the turn.
 func (q *queue) othersWait() bool {
 	free, err := sqlitefile.TryLock(q.waiting)
 	if free {

@@ -23,12 +23,12 @@ import (
 
 // Replace makes a new file in the place of one that is gone or was moved. It has the readable rows of from, a damaged
 // or older copy ("": there is none), and the rows that fill adds; lost says why some spends may be missing, "" if
-// none is. The new file has its name only when it is whole: a process that dies before leaves none, which Open
-// refuses still. No other program may have either file open.
+// none is. The new file gets its name only when it is complete: if the process dies before, there is no file, and Open
+// still refuses. No other program may have either file open.
 func Replace(ctx context.Context, path, from string, fill func(l *Ledger, lost string) error) (err error) {
 	left, _ := filepath.Glob(path + ".new-*") // it fails only for a bad pattern
 	for _, dir := range left {
-		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > time.Hour { // its process was killed
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > time.Hour { // left by a killed process
 			_ = os.RemoveAll(dir)
 		}
 	}
@@ -62,7 +62,7 @@ func Replace(ctx context.Context, path, from string, fill func(l *Ledger, lost s
 	return nil
 }
 
-// salvaged are the tables that are read of a damaged file, each with the key that orders it.
+// salvaged lists the tables that are copied from a damaged file, each with its sort key.
 var salvaged = [][2]string{
 	{"accounts", "id"}, {"pools", "id"}, {"spenders", "id"}, {"entries", "pool, at, number"},
 	{"operations", "id"}, {"journals", "account"}, {"zones", "account"},
@@ -83,7 +83,7 @@ func (l *Ledger) salvage(ctx context.Context, from string, writes int64) (lost s
 			if err != nil {
 				return err
 			}
-			if table[0] == "entries" && whole { // a page that belongs elsewhere is in only one of the two
+			if table[0] == "entries" && whole { // a misplaced page is in only one of the two
 				indexed := int64(0)
 				err := db.QueryRowContext(ctx, `SELECT count(*) FROM entries INDEXED BY entries_by_sum`).Scan(&indexed)
 				whole = err == nil && indexed == rows
@@ -114,8 +114,8 @@ func (l *Ledger) salvage(ctx context.Context, from string, writes int64) (lost s
 	return lost, err
 }
 
-// openDamaged opens a copy of another file, beside this one. If its first page cannot be read, it gets the first page
-// of this new file, where the tables begin at the same pages.
+// openDamaged opens a copy, beside this file, of another file. If the copy's first page cannot be read, it gets the
+// first page of this new file, since the tables begin at the same pages.
 func (l *Ledger) openDamaged(ctx context.Context, from string) (*sql.DB, error) {
 	f, err := ownfile.Open(from, os.O_RDONLY)
 	if err != nil {
@@ -155,7 +155,7 @@ func (t *transaction) copyTable(ctx context.Context, from *sql.DB,
 	return rows + more, false, err
 }
 
-// copyRows copies the rows of a query up to one that cannot be read. An error is one of this file, or of ctx.
+// copyRows copies the rows of a query up to one that cannot be read. An error comes from this file or from ctx.
 func (t *transaction) copyRows(ctx context.Context, from *sql.DB,
 	table, query string) (n int64, whole bool, err error) {
 	rows, err := from.QueryContext(ctx, query)

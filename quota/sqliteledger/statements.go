@@ -28,7 +28,7 @@ const (
 	sqlPosted = `SELECT at, number, amount FROM entries
 		WHERE pool = ?1 AND spender = ?2 AND amount > 0 AND ?3 IN (0, amount) AND ?4 IN (0, at) ORDER BY number DESC, at DESC
 			LIMIT 1`
-	// The next number, where an entry comes before the newest.
+	// The next number, for an entry before the newest.
 	sqlNext   = `SELECT coalesce(max(number), 0) + 1 FROM entries WHERE pool = ?`
 	sqlInsert = `INSERT INTO entries (pool, at, number, before, amount, spender) VALUES (?, ?, ?, ?, ?, ?)`
 	// The ?3 oldest entries up to a time, but never the newest.
@@ -116,7 +116,7 @@ const (
 	// How many entries do not continue the sum of the entry before.
 	sqlGaps = `SELECT count(*) FROM (
 		SELECT before - lag(before + amount) OVER (PARTITION BY pool ORDER BY at, number) AS gap FROM entries) WHERE gap <> 0`
-	// How much an account's entries lack before others, and the times of those.
+	// The missing amounts before entries of an account, and the times of these entries.
 	sqlGapsOf = `SELECT name, at, gap FROM (
 		SELECT p.name, e.at, e.before - lag(e.before + e.amount) OVER (PARTITION BY e.pool ORDER BY e.at, e.number) AS gap
 		FROM pools p JOIN entries e ON e.pool = p.id WHERE p.account = ?) WHERE gap > 0`
@@ -126,7 +126,7 @@ const (
 		WHERE entries.pool = summed.pool AND entries.at = summed.at AND entries.number = summed.number`
 )
 
-// The entries of an account, as far back as its horizon, that are not in the journal.
+// The entries of an account, as far back as its horizon, that the journal lacks.
 const uncarried = `
 	FROM accounts a JOIN pools p ON p.account = a.id JOIN entries e ON e.pool = p.id
 	WHERE a.name = ?1 AND e.number > p.carried AND e.amount > 0 AND e.at > ?2 - a.horizon`
@@ -177,8 +177,8 @@ const (
 		WHERE id = ?1 AND NOT (?2 = 1 AND state IN (2, 3))`
 	// An emergency that no sync has noted yet.
 	sqlRefundEmergency = `UPDATE operations SET state = 4 WHERE account = ?1 AND id = ?2 AND state = 2 AND emergency`
-	// For a row that was synced into generation ?2 at ?3, after ?4: the last spans when a remote had it are kept with
-	// it. If another process has noted ?2 before, it has noted the row as well.
+	// For a row that was synced into generation ?2 at ?3, after ?4: adds this sync to the row's last syncs. If another
+	// process has noted ?2 before, it has noted the row as well.
 	sqlNoteSync = `UPDATE operations SET state = 3, synced = CASE WHEN state IN (1, 3)
 			THEN CASE WHEN length(synced) > 150 THEN substr(synced, instr(synced, ';') + 1)
 				ELSE coalesce(nullif(synced, ''), 0) END || '/' || ?4 || ';' || ?3

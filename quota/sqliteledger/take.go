@@ -22,7 +22,7 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 		}
 		return d, err
 	}
-	// An ask that can be refused without the file is refused before it waits.
+	// An ask that needs no file to be refused does not wait.
 	if err := a.Check(l.Now()); err != nil {
 		return quota.Decision{}, err
 	}
@@ -70,7 +70,7 @@ func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision
 	return d, nil
 }
 
-// advance returns the ledger's clock, and the time when it decides about the ask.
+// advance returns the ledger's clock, and the time that it decides the ask by.
 func (t *transaction) advance(a quota.Ask, acc *account) (clock, now time.Time, err error) {
 	clock = t.ledger.Now().UTC().Truncate(time.Microsecond)
 	var newest time.Time
@@ -139,7 +139,7 @@ func (t *transaction) rebase(p *pool) error {
 }
 
 // forgetEvery is how many charges of a pool pass between two rounds of deleting entries older than the horizon.
-// Entries that wait for it change no decision.
+// Until then the old entries change no decision.
 const forgetEvery = 64
 
 // insert adds an entry after the entries of the same time, updates the pool, and returns the entry's number. It
@@ -156,7 +156,7 @@ func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, 
 		return newest.number, t.run(sqlRaise, us, amount, p.id, newest.at, newest.number)
 	}
 	number = newest.number + 1
-	if us < newest.at || a.Who.Method == protocol.PostMethod { // a person's newest post has the largest number
+	if us < newest.at || a.Who.Method == protocol.PostMethod { // so that a person's newest post has the largest number
 		if err := t.row(sqlNext, []any{p.id}, &number); err != nil {
 			return 0, err
 		}
@@ -188,8 +188,8 @@ func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, 
 // rounds.
 const forgetAtMost = 256
 
-// forgetIdle deletes an idle account or two. It runs for every new account, so that those used only once do not pile
-// up.
+// forgetIdle deletes an idle account or two. It runs for every new account, so that accounts used only once do not
+// pile up.
 func (t *transaction) forgetIdle(except int64) error {
 	var idle []int64
 	err := t.read(sqlIdle, []any{t.ledger.Now().UnixMicro(), except}, func(r *sql.Rows) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// transaction reads or changes the ledger once.
+// transaction is one read or change of the ledger.
 type transaction struct {
 	*session
 
@@ -53,7 +53,7 @@ func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 		return t.run(sqlWrote, m.writes)
 	})
 	if err != nil {
-		clear(l.spenders) // the new ones are not there
+		clear(l.spenders) // the transaction's new ids do not exist
 	}
 	if err != nil || !changed {
 		return err
@@ -76,8 +76,8 @@ func (l *Ledger) writeAccount(ctx context.Context, name string, do func(*transac
 	})
 }
 
-// read runs one transaction that changes nothing. It does not wait, unless the file seems to have changed: then it
-// waits for its turn, when no checkpoint runs.
+// read runs one transaction that changes nothing. It does not wait, unless the file seems changed: then it waits for
+// its turn, when no checkpoint runs.
 func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()
@@ -268,8 +268,8 @@ func (t *transaction) spenderID(who quota.Who) (int64, error) {
 }
 
 // session is one connection to the file with its prepared statements, for one goroutine at a time. A transaction that
-// has begun is never cancelled: it takes microseconds, and an unknown outcome helps no caller: its statements run
-// without the caller's context.
+// has begun is never cancelled, since it takes microseconds and an unknown outcome helps no caller. So its statements
+// run without the caller's context.
 type session struct {
 	db        *sql.DB                      // of one connection
 	stmts     map[string]*sql.Stmt         // by text
@@ -361,10 +361,10 @@ func (l *Ledger) explain(doing string, err error) error {
 	return fmt.Errorf("%w: %s %s: %w%s", quota.ErrUnavailable, doing, l.path, sqlitefile.Explain(l.path, err), hint)
 }
 
-// DamagedError is the quota.ErrCorrupt of a file, or its quota.ErrOlderCopy.
+// DamagedError is a quota.ErrCorrupt or quota.ErrOlderCopy that names the file.
 type DamagedError struct {
 	Path string
-	Err  error // the content that was found in it
+	Err  error // the damage that was found
 }
 
 func (e *DamagedError) Error() string {

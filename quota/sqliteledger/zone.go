@@ -15,9 +15,9 @@ const (
 	sqlKeepZone = `INSERT OR REPLACE INTO zones (account, zone, begins, ends) VALUES (?, ?, ?, ?)`
 )
 
-// KeepZone returns the tariff as the account's day is to be counted on, also by a ledger elsewhere. If the costs have
-// another zone than before, it writes that and says so once. Takes report a file that cannot be read: that is no error
-// here.
+// KeepZone returns the tariff with the zone, or the two zones, of the account's day, also for a ledger elsewhere. If
+// the costs have another zone than before, it stores that and logs it once. An unreadable file is no error here: the
+// next take reports it.
 func (l *Ledger) KeepZone(ctx context.Context, account string, t *quota.Tariff,
 	say func(format string, args ...any)) (on *quota.Tariff, err error) {
 	var was string
@@ -41,7 +41,7 @@ func (l *Ledger) KeepZone(ctx context.Context, account string, t *quota.Tariff,
 		return x.run(sqlKeepZone, account, t.Zone.String(), microsOrZero(on.LongDay.Begins), microsOrZero(on.LongDay.Ends))
 	})
 	switch {
-	case was == "" || was == t.Zone.String(): // a first time, or another process was faster
+	case was == "" || was == t.Zone.String(): // the first time, or another process was faster
 		return on, nil
 	case err != nil:
 		return nil, fmt.Errorf("the zone of the provider's day has changed from %s to %s: %w", was, t.Zone, err)

@@ -48,7 +48,7 @@ func away(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &pg) && (pg.Code == "55P03" || temporary(pg))
 }
 
-// temporary reports whether the server refuses everybody just now.
+// temporary reports whether the server refuses every client for the moment.
 func temporary(pg *pgconn.PgError) bool {
 	return strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "53") || pg.Code == "08006"
 }
@@ -57,7 +57,7 @@ func temporary(pg *pgconn.PgError) bool {
 var errPooled = errors.New("the connection's settings are missing: " + postgres.Pooled.What +
 	": " + postgres.Pooled.Cure)
 
-// unavailable marks an error of a server that cannot be reached, or refuses everybody just now, as
+// unavailable marks an error of a server that cannot be reached, or refuses every client for the moment, as
 // ingest.ErrStoreSilent. Its text is the last line: the last address tried.
 type unavailable struct{ error }
 

@@ -217,7 +217,7 @@ func version(ctx context.Context, q interface {
 		Scan(&there, &closed)
 	if closed != "" {
 		return 0, fmt.Errorf("permission denied for schema %[1]s: "+
-			"its owner lets this user in with GRANT USAGE ON SCHEMA %[1]s and GRANT SELECT ON ALL TABLES IN SCHEMA %[1]s",
+			"its owner can allow it with GRANT USAGE ON SCHEMA %[1]s and GRANT SELECT ON ALL TABLES IN SCHEMA %[1]s",
 			pgx.Identifier{closed}.Sanitize())
 	}
 	if err != nil || !there {

@@ -9,7 +9,7 @@ import (
 )
 
 // Alone lets one process at a time do a task; a process that died blocks the others for two minutes.
-func testOnlyOneProcessDoesWhatIsDoneAlone(t *testing.T, open Open) {
+func testAloneRunsInOneProcess(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	did := 0
 	do := func() error {

@@ -9,7 +9,7 @@ import (
 )
 
 // If more than 20,000 videos match, the search considers the newest and says so, even if few have the word in a name.
-func testAResultSaysThatMoreMatchThanAreLookedAt(t *testing.T, open Open) {
+func testACappedResultSaysSo(t *testing.T, open Open) {
 	Alone(t)
 	const looked, named = 20_000, 400
 	s, _ := newStore(t, open)

@@ -70,7 +70,7 @@ func testAChartIsTheNewestCompleteOne(t *testing.T, open Open) {
 
 // A chart that comes back empty, or with less than a third of the usual size, is stored; the newest whole one is
 // shown.
-func testAShortChartIsKeptAndIsNoWholeOne(t *testing.T, open Open) {
+func testAShortChartIsStoredButNotShown(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
 	for h, step := range []struct {

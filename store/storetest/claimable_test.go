@@ -11,7 +11,7 @@ import (
 
 // After any history, Claimable returns the slots that repeated claims would return, and a claim of one series its
 // slot.
-func testClaimableIsWhatClaimsWouldGive(t *testing.T, open Open) {
+func testClaimableEqualsRepeatedClaims(t *testing.T, open Open) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
 	s, clock := newStore(t, open)

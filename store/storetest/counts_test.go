@@ -9,7 +9,7 @@ import (
 )
 
 // A fetch counts too.
-func testWhatWasFetchedLongestAgoIsCountedFirst(t *testing.T, open Open) {
+func testTheOldestFetchIsCountedFirst(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	for i, id := range []string{"a", "b", "c", "d"} {
 		Chart(t, s, "US", noon.Add(time.Duration(i)*time.Hour), Page(Titled(id, id)))

@@ -40,7 +40,7 @@ func testNothingIsKeptBeyondTwentyNineDays(t *testing.T, open Open) {
 }
 
 // Readers see whole pages, and a page whose claim was lost leaves nothing.
-func testAPageIsWholeOrNotThere(t *testing.T, open Open) {
+func testPagesAreAtomic(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	AddDue(t, s, Due("US", noon))
 	slot := Claim(t, s, By("test", noon))

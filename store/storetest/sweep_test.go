@@ -36,7 +36,7 @@ func testVideosSeenLatelyAndFetchedLongAgoAreRefreshed(t *testing.T, open Open) 
 
 // Videos may be refreshed up to ingest.RefreshEarly before their time, oldest first; CountToRefresh counts them by day.
 // A video last charted too long before its refresh time is not refreshed early either.
-func testVideosAreCountedByTheDayOnWhichTheyAreToBeRefreshed(t *testing.T, open Open) {
+func testRefreshesAreCountedByDay(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	for id, days := range map[string]time.Duration{"a": 0, "b": 1, "c": 1, "d": 4, "e": 5} {
 		Chart(t, s, []string{"US", "GB", "DE", "FR", "IN"}[id[0]-'a'], noon.Add(days*day), Page(Titled(id, id)))

@@ -1,4 +1,4 @@
-// Package protocol holds the terms between package quota and its backends that callers need not know.
+// Package protocol has the names that package quota shares with its backends, and that callers need not know.
 package protocol
 
 import (
@@ -26,7 +26,8 @@ const (
 // Time converts a log's microseconds since 1970 to a time in UTC.
 func Time(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// Part returns which part of that length, since a time, has another; 0 if every is 0. Times are microseconds.
+// Part splits the time after since into parts of length every and returns the number, from 0, of the part with at; 0
+// if every is 0. Times are in microseconds.
 func Part(at, since int64, every time.Duration) int64 {
 	if every <= 0 {
 		return 0

@@ -18,8 +18,8 @@ import (
 // processes come and go.
 type Journal struct {
 	HostID string // of the data directory; "": a random one is made
-	// Broken is the error of every write, as on a full disk; nil: none. A failed write changes nothing. Not to be set
-	// during a call.
+	// Broken is the error of every write, as on a full disk; nil: writes succeed. A failed write changes nothing. Do
+	// not set it during a call.
 	Broken error
 
 	mu       sync.Mutex
@@ -276,7 +276,7 @@ func (b *book) note(n sharedledger.Notes) {
 	}
 }
 
-// synced is the row's life up to now; its last part has ended.
+// synced returns the row's syncs, with the last one ended.
 func synced(r sharedledger.Row, until sharedledger.Generation) []sharedledger.Sync {
 	if r.State != sharedledger.RowCharged && r.State != sharedledger.RowSynced {
 		return nil
@@ -289,7 +289,7 @@ func synced(r sharedledger.Row, until sharedledger.Generation) []sharedledger.Sy
 	return all
 }
 
-// forget drops the rows older than t that the ledger need not be synced any more.
+// forget drops the rows older than t that need no sync any more.
 func (b *book) forget(t time.Time) {
 	b.rows = slices.DeleteFunc(b.rows,
 		func(r sharedledger.Row) bool { return r.At.Before(t) && r.State != sharedledger.RowOwed })

@@ -23,20 +23,20 @@ type Remote struct {
 	accounts map[string]*account
 }
 
-// account is an account of a ledger in memory with a remote's further data.
+// account is an account in memory, with the other data of a remote.
 type account struct {
 	memlog.Account[note]
 
 	lengths map[string]int                   // of the logs, as the state says
 	raised  map[string][]sharedledger.Raised // by pool
 
-	generation sharedledger.Generation // 0: of a ledger that is not shared, which has neither writers nor hosts
+	generation sharedledger.Generation // 0: the ledger is not shared, and has neither writers nor hosts
 	born       time.Time
 	writers    map[string]writer
 	hosts      []sharedledger.Host
 }
 
-// note is the part of a sync that stands with an entry; see sharedledger.Entry.
+// note has the fields that a sync adds to an entry; see sharedledger.Entry.
 type note struct {
 	synced, since int64
 	generation    sharedledger.Generation
@@ -178,7 +178,7 @@ func (l *Remote) Image() Image {
 	return Image{cloneAccounts(l.accounts)}
 }
 
-// Load replaces the ledger's memory by the image, as a server does that starts from its disk: the zero Image is an
+// Load replaces the ledger's memory by the image, as a server does when it starts from its disk: the zero Image is an
 // empty disk.
 func (l *Remote) Load(i Image) {
 	l.mu.Lock()

@@ -19,7 +19,7 @@ type writer struct {
 	sharedledger.WriterState
 
 	answer quota.Decision // if there is one
-	heard  time.Time      // of it last
+	heard  time.Time      // its last operation
 }
 
 // TakeOnce implements sharedledger.Remote.

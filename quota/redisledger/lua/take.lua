@@ -6,7 +6,7 @@
 --          none), its nonce (0: it is only decided), its generation and the highest number known to be written; how many of
 --          the provider's midnights follow, and these; then for each pool amount and number of bounds; for each bound its
 --          reach (length and grace; 0: the day) and ceiling
--- ARGV[2]  the spender's field, ARGV[2 + i] the i-th pool's; with a number the writer's at the end
+-- ARGV[2]  the spender's field, ARGV[2 + i] the field of the i-th pool; with a number the writer's field at the end
 -- Result   packed, seven bytes each: the number, the nonce; 1 when admitted, else 0; the ledger's clock, or the newest
 --          entry if that is later; for each pool its total before, its drain, its NUMBER, the number of the entry written
 --          (0: none; if it refused, of one that was not); for each bound the sum
