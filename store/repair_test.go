@@ -57,7 +57,7 @@ func repair(t testing.TB, dir string) store.Repaired {
 var spoiled = []struct{ sql, says string }{
 	{`DELETE FROM video_text WHERE rowid % 3 = 0`, "20 videos are not in the index: no search finds them"},
 	{`INSERT INTO video_text (rowid, title) VALUES (999, 'gespenst')`, "1 row of the index belongs to no video"},
-	{`DELETE FROM video_facts WHERE id = 7`, "1 row of the index belongs to no video; 3 placements belong to no slot, or to no video; 1 row of counts is of no video"},
+	{`DELETE FROM video_facts WHERE id = 7`, "1 row of the index belongs to no video; 3 placements belong to no slot, or to no video; 1 row of counts belongs to no video"},
 	{`DELETE FROM video_latest WHERE id IN (7, 8)`, "2 videos have lost their counts: no search finds them"},
 	{`DELETE FROM slots WHERE id = 1`, "40 placements belong to no slot, or to no video"},
 	{`UPDATE placements SET series = 2 WHERE slot = 1 AND rank < 6`, "5 placements are in another series than their slot; 5 videos are not found in a region that charted them"},
@@ -66,7 +66,7 @@ var spoiled = []struct{ sql, says string }{
 	{`UPDATE video_blocks SET bytes = zeroblob(7) WHERE id >> 32 > 0`, "80 videos are not found in a region that charted them"},
 	{`DELETE FROM video_blocks WHERE id < 4294967296`, "60 videos are watched more or less than a search assumes, or of another category"},
 	{`UPDATE video_latest SET views = 1000 WHERE id = 7`, "1 video is watched more or less than a search assumes, or of another category"},
-	{`UPDATE slots SET series = 77 WHERE due_at = (SELECT max(due_at) FROM slots)`, "1 slot is of no series; 1 series has another newest slot than it says; 1 series has another slot to claim than it says"},
+	{`UPDATE slots SET series = 77 WHERE due_at = (SELECT max(due_at) FROM slots)`, "1 slot belongs to no series; 1 series has another newest slot than it says; 1 series has another slot to claim than it says"},
 	{`DELETE FROM channels WHERE id = 1`, "4 videos belong to a missing channel"},
 	{`UPDATE series SET newest = newest - 60`, "2 series have another newest slot than they say"},
 	{`UPDATE series SET open = NULL`, "1 series has another slot to claim than it says"},

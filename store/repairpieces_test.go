@@ -53,12 +53,12 @@ func TestRepairLeavesNoUnworkablePiece(t *testing.T) {
 	planned(t, base)
 	const first = `(SELECT slots.id FROM slots JOIN series ON series.id = series WHERE backfill IS NOT NULL ORDER BY state = 'stopped' DESC LIMIT 1)`
 	for _, tt := range []struct{ sql, says, search, ids string }{
-		{`DELETE FROM slots`, "of no slot; 4 pieces have lost their slot", "2 failed", "2 failed"},
+		{`DELETE FROM slots`, "1 id that vanished belongs to no slot; 4 pieces have lost their slot", "2 failed", "2 failed"},
 		{`DELETE FROM pieces`, "3 pieces have lost their requests; 1 search has lost its results", "2 failed", "1 done, 1 failed"},
 		{`UPDATE pieces SET waiting = '["x' WHERE slot = ` + first, "1 piece has a request that cannot be read", "1 due, 1 failed", "1 claimed, 1 done"},
 		{`UPDATE pieces SET waiting = '[]' WHERE backfill = 2`, "1 piece has a request that cannot be read", "1 due, 1 stopped", "1 done, 1 failed"},
 		{`DELETE FROM series WHERE backfill IS NOT NULL`, "4 slots belong to no series", "gone", "gone"},
-		{`DELETE FROM series WHERE id = (SELECT series FROM slots WHERE id = ` + first + `)`, "1 slot is of no series", "1 due", "1 claimed, 1 done"},
+		{`DELETE FROM series WHERE id = (SELECT series FROM slots WHERE id = ` + first + `)`, "1 slot belongs to no series", "1 due", "1 claimed, 1 done"},
 		{`DELETE FROM backfills WHERE id = 1`, "2 pieces belong to a missing backfill", "2 failed", "1 claimed, 1 done"},
 		{`UPDATE series SET open = NULL`, "3 series have another slot to claim than they say", "1 due, 1 stopped", "1 claimed, 1 done"},
 	} {

@@ -266,7 +266,7 @@ func TestAHiddenOrDeletedChannelIsAState(t *testing.T) {
 	o.onceInTime(2, o.start, hidden)
 	o.now.Add(int64(7 * 24 * time.Hour)) // nothing runs for a week
 	o.until(7*24*time.Hour + 8*time.Hour)
-	if got, want := o.ended["@creator2"], "done: renamed: @creator2 is no channel's now; the channel is "+id2; !strings.HasPrefix(got, want) {
+	if got, want := o.ended["@creator2"], "done: renamed: @creator2 leads to no channel now; the channel is "+id2; !strings.HasPrefix(got, want) {
 		t.Errorf("the renamed one ended %q, want %q", got, want)
 	}
 	if got := o.ended[id1]; got != "done: " {
