@@ -162,7 +162,7 @@ func (d *database) buildDraft(ctx context.Context, file, draft, upstream string,
 	}
 	found, _, err := made.check(ctx)
 	if err == nil && len(found) > 0 {
-		err = fmt.Errorf("no consistent store can be built from the readable rows of %s (%s):"+
+		err = fmt.Errorf("no consistent store can be built from the readable rows of %s (%s): "+
 			"restore a backup, or move it away and fetch again", d.path, found[0])
 	}
 	return err

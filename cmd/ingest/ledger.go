@@ -259,7 +259,7 @@ func (a *app) checkLost(ctx context.Context, l *ledger) error {
 	lacks := map[string]int64{}
 	for _, s := range missing {
 		if l.Tariff.CheckPool(s.Pool) != nil {
-			return config.Invalid(fmt.Errorf("slots in %s spent from pool %s, which the costs do not have."+
+			return config.Invalid(fmt.Errorf("slots in %s spent from pool %s, which the costs do not have. "+
 				"If it was renamed, list its earlier names in the line of the present pool, oldest first: was: [FIRST, %[2]s]",
 				a.storeName(), s.Pool))
 		}

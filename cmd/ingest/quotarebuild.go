@@ -98,7 +98,7 @@ func (a *app) recount(ctx context.Context, from, lost string) error {
 			return err
 		}
 		return codeError{exitUnavailable, fmt.Errorf("%s: the other spends are not known. "+
-			"Every pool is closed until none of them can count, or until you post today's figure from"+
+			"Every pool is closed until none of them can count, or until you post today's figure from "+
 			"the provider's console, or the figure for a pool's longer window: ingest quota post POOL N counts "+
 			"that and opens the pool (%w)", lost, quota.ErrClosed)}
 	})

@@ -135,7 +135,7 @@ func (l *idReader) readRow() error {
 func (l *idReader) finish(row *row) error {
 	for begin := l.number; row.quoted; {
 		if l.ended || l.number-begin >= maxRecord {
-			return fmt.Errorf("read the ids: the quoted cell that begins on line %d does not end:"+
+			return fmt.Errorf("read the ids: the quoted cell that begins on line %d does not end: "+
 				"add the closing quote, or remove the first one", begin)
 		}
 		line, _, err := l.next()

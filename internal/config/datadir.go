@@ -22,7 +22,7 @@ func defaultData() (string, error) {
 		_ = f.Close()
 		return system, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("%s exists but cannot be read: %w:"+
+		return "", fmt.Errorf("%s exists but cannot be read: %w: "+
 			"under systemd only root and the service may read it: use sudo, or give --data", system, err)
 	}
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {

@@ -46,7 +46,7 @@ func checkServer(what, s, use string, schemes ...string) error {
 		return Invalid(fmt.Errorf("%s %s is of another kind: use %s", what, wire.ShowURL(s), use))
 	}
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
-		return Invalid(fmt.Errorf("%s: there is an '@' after the host:"+
+		return Invalid(fmt.Errorf("%s: there is an '@' after the host: "+
 			"in names and passwords write %%40 for '@', %%2F for '/', %%3F for '?', %%23 for '#', %%25 for '%%'", what))
 	}
 	if strings.HasPrefix(scheme, "postgres") {

@@ -45,7 +45,7 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 	}
 	if t, err := d.Tariff(); err == nil {
 		if have, all, until := s.Awaits(here, want, t.Failure.SyncWait); !until.IsZero() {
-			return fail(Unavailable, fmt.Sprintf("the ledger was lost, and waits for the spends of all hosts,"+
+			return fail(Unavailable, fmt.Sprintf("the ledger was lost, and waits for the spends of all hosts, "+
 				"until %s at the latest: %d of %d have synced", term.StampFrom(until), len(have), all),
 				"start the missing hosts, or wait"+untilThen(ctx, d, until))
 		}
@@ -76,7 +76,7 @@ func judgeHosts(hosts []sharedledger.Host, want int) Finding {
 		advice = append(advice,
 			fmt.Sprintf("set hosts: %d in every config: each takes a larger part of the emergency budget than it may", synced))
 	case synced < want:
-		advice = append(advice, "start the missing hosts, or set hosts: to their number:"+
+		advice = append(advice, "start the missing hosts, or set hosts: to their number: "+
 			"after a loss expensive calls wait for all of them")
 	}
 	if shared := inCommon(hosts, func(h sharedledger.Host) []string { return h.Regions },

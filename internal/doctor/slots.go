@@ -157,7 +157,7 @@ func checkHooks(ctx context.Context, d *Doctor) Finding {
 	}
 	if c := st.Hooks; c.State != standing.Good {
 		return warn(fmt.Sprintf("%s, since %s", oneLine(c.Err.Error()), term.Stamp(c.Since)),
-			"mend it: it is tried again at"+term.Stamp(c.RetryAt))
+			"mend it: it is tried again at "+term.Stamp(c.RetryAt))
 	}
 	return okf("%d received all events", len(d.Config.Hooks))
 }

@@ -242,7 +242,7 @@ func repairLedger(ctx context.Context, d *Doctor) Finding {
 	case err != nil:
 		return failWith(err, "count the slots' spends again: ingest quota rebuild")
 	case slots > 0:
-		text += "; counted the spends of " + term.Plural(slots, "slot") + "again, which the ledger forgot under that clock"
+		text += "; counted the spends of " + term.Plural(slots, "slot") + " again, which the ledger forgot under that clock"
 	}
 	if lost != "" {
 		return warn(text+"; "+lost+", and others spend too: every pool is closed",

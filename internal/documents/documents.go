@@ -88,7 +88,7 @@ func (r Reader) compare(ctx context.Context, c store.Chart, q ChartQuery) (repor
 		return report.MovesDocument{}, fmt.Errorf("--compare: %w", err)
 	}
 	if !older.Slot.Before(c.Slot) {
-		return report.MovesDocument{}, fmt.Errorf("%w: at both times the chart was the one of slot %s:"+
+		return report.MovesDocument{}, fmt.Errorf("%w: at both times the chart was the one of slot %s: "+
 			"give --compare an earlier time", report.ErrBadRequest, term.Stamp(c.Slot))
 	}
 	var items []report.MoveItem

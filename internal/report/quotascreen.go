@@ -178,7 +178,7 @@ func (p PoolDocument) ClosedText() string {
 	case p.DrainedAt != nil:
 		return fmt.Sprintf("closed by hand at %s, until %s", term.Stamp(*p.DrainedAt), until)
 	}
-	return "the provider refused: closed until" + until
+	return "the provider refused: closed until " + until
 }
 
 // Lift is the command that opens the pool.

@@ -241,7 +241,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 // warnReachable warns of an address that other machines can reach.
 func (s *Service) warnReachable(ctx context.Context, l net.Listener) {
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		s.log.WarnContext(ctx, "other machines can reach this address, which needs no password:"+
+		s.log.WarnContext(ctx, "other machines can reach this address, which needs no password: "+
 			"listen at 127.0.0.1, or let only permitted clients connect",
 			slog.String("listen", "http://"+a.String()+"/"))
 	}
