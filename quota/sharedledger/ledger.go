@@ -130,8 +130,7 @@ func (s *Ledger) take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 		d, err = s.ask(ctx, a, row)
 		d.Row = row.ID
 		if errors.Is(err, ErrSynced) || errors.Is(err, errForgetful) {
-			// Either the remote counts this charge or the next sync takes it back, so it must not be used. Ask under a
-			// new number.
+			// The remote counts this charge, or the next sync takes it back: do not use it. Ask under a new number.
 			continue
 		}
 		return d, s.noteAnswer(ctx, a, row, d, err)
@@ -276,8 +275,7 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 	return err
 }
 
-// observe stores the use that the decision saw, and reports whether it changed. charges says that the ask could
-// charge.
+// observe stores the use that the decision saw, and reports whether it changed. charges: the ask could charge.
 func (s *Ledger) observe(a quota.Ask, d quota.Decision, charges bool) (changed bool) {
 	for i, p := range d.Pools {
 		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain,
