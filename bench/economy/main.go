@@ -1,6 +1,6 @@
 // Command economy measures the results of workers with a quota: the parts of this program and naive cron scripts, in
-// worlds of different size and trouble, over simulated weeks with a clock change. The stand-in counts and judges; its
-// clock is the world's.
+// worlds of different size and trouble, over simulated weeks with a clock change. The stand-in counts and judges, by
+// the world's clock.
 //
 //	go run ./economy [-write | -draw] [-days 14] [-seed 1] [-only REGEXP] [-resume FILE] [-random N]
 package main

@@ -155,7 +155,7 @@ func onlyFatal(err error) error {
 
 // setting is the common setting of our hosts in a world.
 type setting struct {
-	clock    clock         // the world's
+	clock    clock         // of the world
 	skew     time.Duration // of the programs' own clock
 	up       *upstream
 	ledger   *sqliteledger.Ledger

@@ -37,7 +37,7 @@ func (s simulated) cells(days int) []string {
 func publish(runs []simulated, days int, seed uint64) error {
 	r := &report.Report{Title: "Results of workers with a quota", About: "`make economy` makes this file: the parts of this program as `run` puts them together, started every five minutes with a ledger and a store in files, and " +
 		"cron scripts that fetch every half hour and count nothing, with and without retries; eight regions, four pages of one unit each. Under the default table, split-2026-06, searches have a pool of their own and a backfill takes less from the charts. The upstream is the stand-in, which counts " +
-		"for itself; the clock is the world's."}
+		"for itself; the world has the clock."}
 	r.Machine(fmt.Sprintf("costs by table %s, where searches draw from the pool of the charts, seed %d, %d days from %s, which include a day of 25 hours", table, seed, days, start.Format(time.DateOnly)))
 	if left := leftOut(runs); left != "" {
 		r.Say("This run leaves out these workers, by world, trouble and name: %s.", left)
@@ -47,8 +47,8 @@ func publish(runs []simulated, days int, seed uint64) error {
 		return err
 	}
 	r.Section("Figures", "Age is how old a region's newest whole chart is, over all regions and all time. Refused are calls that the upstream refused for quota, without those in "+
-		"which it lied. Wasted are units that it charged for errors, for broken answers, and for orphan pages, which are in no whole chart. In 2,200 units a backfill takes what the "+
-		"schedule leaves; the scripts' is a page of a search, 100 units, every half hour. Where charts would be more than half a day apart, "+
+		"which it lied. Wasted are units that it charged for errors, for broken answers, and for orphan pages, which are in no whole chart. In 2,200 units a backfill takes the units that the "+
+		"schedule leaves; the scripts' backfill is a page of a search, 100 units, every half hour. Where charts would be more than half a day apart, "+
 		"ours have fewer pages: two of four in 40 units. \"Without\" leaves that part out. A worker is there where that may matter. "+
 		"Of 5 % faults three in five are charged by the upstream.")
 	var rows [][]string
@@ -113,7 +113,7 @@ func goals(r *report.Report, runs []simulated, days int) {
 	goal(least, "40 units: orphan pages", "0", func() (string, bool) { return fmt.Sprint(least.Orphans), least.Orphans == 0 })
 	rich, cron := find(runs, 10_000, clean, "ours"), find(runs, 10_000, clean, "naive cron")
 	if cron != nil {
-		goal(rich, "10,000 units: mean age", "at most 1.05 of the cron script's", func() (string, bool) {
+		goal(rich, "10,000 units: mean age", "at most 1.05 of the cron script's age", func() (string, bool) {
 			part := float64(rich.Mean) / float64(cron.Mean)
 			return fmt.Sprintf("%.3f", part), part <= 1.05
 		})
@@ -149,26 +149,26 @@ func goalsInTrouble(r *report.Report, runs []simulated, days int) {
 			continue
 		}
 		part, probes := 100*float64(lied.Charts)/float64(truth.Charts), float64(lied.Probes)/float64(days)
-		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: charts", units), "at least 95 % of the clean world's", fmt.Sprintf("%.1f %%", part), part >= 95)
+		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: charts", units), "at least 95 % of the clean world's charts", fmt.Sprintf("%.1f %%", part), part >= 95)
 		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: probes a day", units), "at most 14", fmt.Sprintf("%.1f", probes), probes <= 14)
 	}
 	if s := find(runs, 300, mixed, "ours"); s != nil {
 		// Seven regions with four charts a day cost 112 of 285 units; the rest pays for one region every 33 minutes.
 		asked := 7 * 4 * days
-		r.Goal("300 units, "+mixed.name+": those of the seven, whole", "at least 95 % of what they ask for", fmt.Sprintf("%d of %d", s.Rare, asked), s.Rare*100 >= asked*95)
-		r.Goal("300 units, "+mixed.name+": mean age of the one", "at most 21 min, 1.25 x the best constant interval's", fmt.Sprintf("%.1f min", s.Mean.Minutes()), s.Mean <= 21*time.Minute)
+		r.Goal("300 units, "+mixed.name+": whole charts of the seven", "at least 95 % of their slots", fmt.Sprintf("%d of %d", s.Rare, asked), s.Rare*100 >= asked*95)
+		r.Goal("300 units, "+mixed.name+": mean age of the one", "at most 21 min, 1.25 x the best constant interval's age", fmt.Sprintf("%.1f min", s.Mean.Minutes()), s.Mean <= 21*time.Minute)
 	}
 	if truth, lied := find(runs, 600, clean, "ours"), find(runs, 600, lyingDaily, "ours"); truth != nil && lied != nil {
-		r.Goal("600 units, "+lyingDaily.name+": charts", "at least 90 % of the clean world's", fmt.Sprintf("%.1f %%", 100*float64(lied.Charts)/float64(truth.Charts)), lied.Charts*10 >= truth.Charts*9)
+		r.Goal("600 units, "+lyingDaily.name+": charts", "at least 90 % of the clean world's charts", fmt.Sprintf("%.1f %%", 100*float64(lied.Charts)/float64(truth.Charts)), lied.Charts*10 >= truth.Charts*9)
 	}
 	if s := find(runs, 300, asleep, "ours"); s != nil {
 		awake := 24*time.Hour - asleep.sleeps
 		best := awake*time.Duration(len(s.regions)*s.pages)/285/2 + asleep.sleeps/time.Hour*asleep.sleeps/2/24
 		part := float64(s.Mean) / float64(best)
-		r.Goal("300 units, "+asleep.name+": mean age", "at most 1.25 x the best constant interval's while awake", fmt.Sprintf("%.2f x %.2f h", part, best.Hours()), part <= 1.25)
+		r.Goal("300 units, "+asleep.name+": mean age", "at most 1.25 x the best constant interval's age while awake", fmt.Sprintf("%.2f x %.2f h", part, best.Hours()), part <= 1.25)
 	}
 	if s := find(runs, 300, away, "ours"); s != nil {
-		r.Goal("300 units, "+away.name+": units spent meanwhile", "at most 3 % of a day's", fmt.Sprint(s.Away), s.Away*100 <= 3*s.units)
+		r.Goal("300 units, "+away.name+": units spent meanwhile", "at most 3 % of a day's units", fmt.Sprint(s.Away), s.Away*100 <= 3*s.units)
 		r.Goal("300 units, "+away.name+": until all regions have a chart again", "at most a round, 2.75 h", fmt.Sprintf("%.2f h", s.Back.Hours()), s.Back <= 165*time.Minute)
 	}
 	if calm, beside := lasting(runs, 1_900, 0), lasting(runs, 1_900, 900); calm != nil && beside != nil {
@@ -227,7 +227,7 @@ func goalsBesideOthers(r *report.Report, runs []simulated) {
 		if slices.Contains(s.Surprise, true) {
 			since = ", without the first day on which others take it"
 		}
-		r.Goal(name+": mean age"+since, fmt.Sprintf("at most %.2f x the best constant interval's", most), fmt.Sprintf("%.2f x %.2f h", part, s.best().Hours()), part <= most)
+		r.Goal(name+": mean age"+since, fmt.Sprintf("at most %.2f x the best constant interval's age", most), fmt.Sprintf("%.2f x %.2f h", part, s.best().Hours()), part <= most)
 		r.Goal(name+": worst region", "at least 0.90 of the best", fmt.Sprintf("%.2f", s.Worst), s.Worst >= 0.9)
 		refused, probed := int64(0), int64(0)
 		for day, n := range s.Days {
@@ -244,7 +244,7 @@ func goalsBesideOthers(r *report.Report, runs []simulated) {
 // saidAndTrue writes the worker's hourly predictions, and how often they were true.
 func saidAndTrue(r *report.Report, runs []simulated) {
 	r.Section("Said and true", "Every 65 minutes, unless its machine sleeps, our worker prints, as its commands do, when the next chart and the next slot of each series come, the headline, when units come back while "+
-		"nothing is left, the interval, and whether everything fits until midnight (if not, its alert rings). A time is true if it is within 10 % or 15 minutes of what came; \"lasts\" if no run is stopped until "+
+		"nothing is left, the interval, and whether everything fits until midnight (if not, its alert rings). A time is true if it is within 10 % or 15 minutes of the actual time; \"lasts\" if no run is stopped until "+
 		"midnight (a stop counts if no chart comes for a turn, nor in the next run), or until the provider may refuse again, by the hour in the sentence, which promises nothing of the time after it and is not counted then; a slot after that hour, or after a doubted refusal, if it comes then or later, as its line says; the interval if the round under way takes that long, without the charts that the sentence calls overdue (a turn in the hours without runs that it names comes at their end, and with no turn left before them there is no interval; the hours of a machine's sleep are not known before its third night: the row of the same worker told of them is the bound), "+
 		"or as much of it as the day or the hours with runs that the same sentence names have left, or until that refusal's hour the turns due before it (where runs are rare, from the last slot's time to the next run); \"fits\" if all charts of the schedule come, and \"does not fit\" if they do not; of a refusal that is doubted, the time when units come back is when one call asks again; exit code 75 if the run was refused, or if no chart came for two turns.")
 	share := func(s said) string {

@@ -268,7 +268,7 @@ func newUpstream(w world, seed uint64, c *clock) (*upstream, error) {
 		}
 		if w.trouble.lies > c.now().Sub(c.now().Truncate(24*time.Hour).Add(18*time.Hour)) && c.now().UTC().Hour() >= 18 {
 			answer.Header().Set("Content-Type", "application/json")
-			answer.Header().Set("Date", c.now().Format(http.TimeFormat)) // else the machine's: to our worker one clock is wrong then
+			answer.Header().Set("Date", c.now().Format(http.TimeFormat)) // else the machine's Date: to our worker one clock is wrong then
 			answer.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(answer, `{"error":{"code":403,"message":"The request cannot be completed because you have exceeded your quota.","errors":[{"domain":"youtube.quota","reason":"quotaExceeded"}]}}`)
 			return

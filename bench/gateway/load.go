@@ -97,7 +97,7 @@ func one(ctx context.Context, client *http.Client, url string) error {
 }
 
 // hammer asks over some connections, each waiting for its answer. It returns how many answers came per second, and the
-// processor time for each, including the client's. All must have the status and contain says.
+// processor time for each, including the client's time. All must have the status and contain says.
 func hammer(ctx context.Context, base string, path func() string, status int, says string, length time.Duration) (rate float64, used time.Duration, err error) {
 	u, err := url.Parse(base)
 	if err != nil {

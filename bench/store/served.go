@@ -66,7 +66,7 @@ func (b *bench) served(ctx context.Context) error {
 		fmt.Fprintf(os.Stderr, "store: SKIPPED: node: %v\n", err)
 	} else {
 		defer stopNode()
-		all = append(all, &target{name: "node, the page's bytes from memory", pid: pid, url: node + "html"}, &target{name: "node, the JSON's", pid: pid, url: node + "json"})
+		all = append(all, &target{name: "node, the page's bytes from memory", pid: pid, url: node + "html"}, &target{name: "node, the JSON's bytes", pid: pid, url: node + "json"})
 	}
 	for range turns {
 		for _, t := range all {
@@ -90,7 +90,7 @@ func (b *bench) served(ctx context.Context) error {
 	page := all[0]
 	b.report.Goal("pages of a chart, for each second of one core", fmt.Sprintf(">= %d", htmlGoal), fmt.Sprintf("%.0f", page.perCPU()), page.perCPU() >= htmlGoal)
 	for _, peer := range all[2:] {
-		if times := page.perSecond() / peer.perSecond(); !peer.gzip && peer.name != "node, the JSON's" {
+		if times := page.perSecond() / peer.perSecond(); !peer.gzip && peer.name != "node, the JSON's bytes" {
 			b.report.Goal("pages of a chart a second, beside "+peer.name, ">= 0.5 x", fmt.Sprintf("%.2f x", times), times >= 0.5)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 // parts divide the tests into parts that take about as long as each other: the tests to run, and those to leave out.
 var parts = [][2]string{{"^TestScripts$", ""}, {"^Test[A-M]", ""}, {"", "^Test[A-M]|^TestScripts$"}}
 
-// runParts runs all tests of the package in a process for each part, since most tests change what a process has once,
-// such as its variables: within a process they run one after the other, and mostly wait. With any flag that names tests
+// runParts runs all tests of the package in a process for each part, since most tests change the state of their
+// process, such as its variables: within a process they run one after the other, and mostly wait. With any flag that names tests
 // or measures them, this process runs them itself.
 func runParts(m *testing.M) int {
 	flag.Parse()

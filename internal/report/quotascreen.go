@@ -97,7 +97,7 @@ func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) {
 		say(d.needText(w, p, until))
 	}
 	for _, each := range p.Purposes {
-		if each.Purpose != quota.Client { // other tools': see --all
+		if each.Purpose != quota.Client { // --all shows the rest for other tools
 			left = append(left, fmt.Sprintf("%s %s", each.Purpose, term.Thousands(each.Remaining)))
 		}
 	}
