@@ -121,9 +121,9 @@ func (c Contact) NotAfter(t time.Time) Contact {
 // merge adds the results of other calls, possibly concurrent ones of another process.
 func (c Contact) merge(other Contact) Contact {
 	out := Contact{
-		AnsweredAt: later(c.AnsweredAt, other.AnsweredAt), AskedAt: later(c.AskedAt, other.AskedAt),
-		RefusedAt: later(c.RefusedAt, other.RefusedAt), AcceptedAt: later(c.AcceptedAt, other.AcceptedAt),
-		SuspectAt: later(c.SuspectAt, other.SuspectAt),
+		AnsweredAt: Later(c.AnsweredAt, other.AnsweredAt), AskedAt: Later(c.AskedAt, other.AskedAt),
+		RefusedAt: Later(c.RefusedAt, other.RefusedAt), AcceptedAt: Later(c.AcceptedAt, other.AcceptedAt),
+		SuspectAt: Later(c.SuspectAt, other.SuspectAt),
 	}
 	for _, part := range []Contact{c, other} {
 		if out.SuspectAt.Sub(part.SuspectAt) < 24*time.Hour {
@@ -134,7 +134,7 @@ func (c Contact) merge(other Contact) Contact {
 		if part.SilentSince.IsZero() || !part.AskedAt.After(out.AnsweredAt) {
 			continue // nothing, or answered since
 		}
-		since := later(part.SilentSince, out.AnsweredAt)
+		since := Later(part.SilentSince, out.AnsweredAt)
 		if out.SilentSince.IsZero() || since.Before(out.SilentSince) {
 			out.SilentSince = since
 		}
@@ -143,7 +143,8 @@ func (c Contact) merge(other Contact) Contact {
 	return out
 }
 
-func later(a, b time.Time) time.Time {
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/trendvidstream/ingest"
 )
 
 const (
@@ -109,7 +111,7 @@ func (r *Rate) next(ctx context.Context, t *turn, now time.Time) (time.Duration,
 			break
 		}
 		if t.at.IsZero() || t.at.Before(k.Until) { // a refusal came meanwhile
-			t.at, t.shifted = laterOf(at, k.Last.Add(k.Gap)), k.Shifted
+			t.at, t.shifted = ingest.Later(at, k.Last.Add(k.Gap)), k.Shifted
 			if t.at.Sub(now) <= t.patience {
 				k.Last = t.at
 				r.save(ctx)
@@ -127,7 +129,7 @@ func (r *Rate) next(ctx context.Context, t *turn, now time.Time) (time.Duration,
 		return d, nil
 	}
 	if r.inFlight++; k.Gap > 0 {
-		k.Gone = laterOf(k.Gone, at)
+		k.Gone = ingest.Later(k.Gone, at)
 		r.save(ctx)
 	}
 	return 0, nil
@@ -145,8 +147,8 @@ func (r *Rate) placeAhead(ctx context.Context, t *turn, at time.Time) time.Time 
 	if fair := k.Ahead.Add(2*k.Gap - k.Gap/2); at.Before(fair) && k.Last.After(k.Ahead) {
 		return fair
 	}
-	at = laterOf(at, k.Gone.Add(k.Gap))
-	place := laterOf(at, k.Last.Add(k.Gap))
+	at = ingest.Later(at, k.Gone.Add(k.Gap))
+	place := ingest.Later(at, k.Last.Add(k.Gap))
 	if before := place.Sub(at) / k.Gap; before > 0 {
 		place = place.Add(-before * k.Gap)
 	}
@@ -155,7 +157,7 @@ func (r *Rate) placeAhead(ctx context.Context, t *turn, at time.Time) time.Time 
 			k.Shifted += k.Gap
 			k.Last = k.Last.Add(k.Gap)
 		}
-		t.at, k.Ahead, k.Last = place, place, laterOf(k.Last, place)
+		t.at, k.Ahead, k.Last = place, place, ingest.Later(k.Last, place)
 		r.save(ctx)
 	}
 	return place
@@ -203,7 +205,7 @@ func (r *Rate) stop(ctx context.Context, now time.Time, wait time.Duration) {
 			r.known.Gap, r.known.Learned = max(r.known.Gap, rateWindow/time.Duration(n-1)), now
 		}
 	}
-	r.known.Until = laterOf(r.known.Until, now.Add(wait))
+	r.known.Until = ingest.Later(r.known.Until, now.Add(wait))
 	r.save(ctx)
 }
 
@@ -217,8 +219,8 @@ func (r *Rate) refresh(ctx context.Context, now time.Time) {
 		// else this process uses its own knowledge
 		if err == nil && text != "" && json.Unmarshal([]byte(text), &other) == nil {
 			k := &r.known
-			k.Until, k.Last, k.Gone = laterOf(k.Until, other.Until), laterOf(k.Last, other.Last), laterOf(k.Gone, other.Gone)
-			k.Ahead, k.Shifted = laterOf(k.Ahead, other.Ahead), max(k.Shifted, other.Shifted)
+			k.Until, k.Last, k.Gone = ingest.Later(k.Until, other.Until), ingest.Later(k.Last, other.Last), ingest.Later(k.Gone, other.Gone)
+			k.Ahead, k.Shifted = ingest.Later(k.Ahead, other.Ahead), max(k.Shifted, other.Shifted)
 			if other.Learned.After(r.known.Learned) {
 				r.known.Gap, r.known.Learned = other.Gap, other.Learned
 			}
@@ -245,13 +247,6 @@ func (r *Rate) save(ctx context.Context) {
 	if text, err := json.Marshal(r.known); err == nil {
 		_ = r.Notes.SetNote(ctx, rateNote, string(text))
 	}
-}
-
-func laterOf(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

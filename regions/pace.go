@@ -62,9 +62,9 @@ func (p *Pace) overdue(keys int) time.Duration { return 2 * p.Gap * time.Duratio
 
 // after returns the turn after another one, if none is taken before now.
 func (p *Pace) after(turn, now time.Time) time.Time {
-	next := turn.Add(p.gapAt(later(turn, now)))
+	next := turn.Add(p.gapAt(ingest.Later(turn, now)))
 	if p.Eased > 0 && next.After(p.Eases) {
-		next = later(turn.Add(p.Eased), earlier(next, p.Eases))
+		next = ingest.Later(turn.Add(p.Eased), earlier(next, p.Eases))
 	}
 	return next
 }
@@ -133,7 +133,7 @@ func (s JobSchedule) dueAtPace(known map[ingest.Series]time.Time, now time.Time)
 	}
 	tick := time.Time{} // the newest of all keys
 	for i := range s.keys {
-		tick = later(tick, s.latest(i, now))
+		tick = ingest.Later(tick, s.latest(i, now))
 	}
 	for left := pace.Most - len(out); left > 0 && len(overdue) > 0; left-- {
 		key := longestWaiting(overdue, newestOf)

@@ -195,19 +195,19 @@ func (s JobSchedule) comingAtPace(known map[ingest.Series]time.Time, waiting map
 		newest[key] = known[series]
 		if slot, ok := waiting[series]; ok { // the others follow it
 			newest[key] = slot.DueAt
-			last, n = later(last, slot.DueAt), n+1
+			last, n = ingest.Later(last, slot.DueAt), n+1
 		}
 	}
 	for range s.keys { // the overdue ones come as soon as they are paid for
 		key := longestWaiting(s.keys, newest)
-		due := later(now.Add(time.Second), s.pace.paidAt(n, now)).Truncate(time.Second)
+		due := ingest.Later(now.Add(time.Second), s.pace.paidAt(n, now)).Truncate(time.Second)
 		if newest[key].IsZero() || now.Sub(newest[key]) <= s.pace.overdue(len(s.keys)) || due.After(to) {
 			break
 		}
 		newest[key] = due
 		out, n = append(out, s.slot(slices.Index(s.keys, key), due, ingest.Due, "")), n+1
 	}
-	soonest := later(now, s.pace.paidAt(n, now))
+	soonest := ingest.Later(now, s.pace.paidAt(n, now))
 	step, turn := s.pace.gapAt(soonest), s.pace.after(last, soonest)
 	if passed := soonest.Sub(last) / step; n > 0 {
 		turn = last.Add(max(passed, 0) * step).Add(step)
@@ -215,7 +215,7 @@ func (s JobSchedule) comingAtPace(known map[ingest.Series]time.Time, waiting map
 		turn = last.Add((passed - keys + 1) * step)
 	}
 	for ; ; turn = s.pace.after(turn, soonest) {
-		due := later(later(turn, s.pace.paidAt(n, now)), now.Add(time.Second)).Truncate(time.Second)
+		due := ingest.Later(ingest.Later(turn, s.pace.paidAt(n, now)), now.Add(time.Second)).Truncate(time.Second)
 		if s.wakes != nil {
 			due = s.wakes(due)
 		}
@@ -233,13 +233,6 @@ func (s JobSchedule) comingAtPace(known map[ingest.Series]time.Time, waiting map
 
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
 		return b
 	}
 	return a

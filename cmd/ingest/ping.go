@@ -15,7 +15,7 @@ import (
 // newPinger returns the dead man's switch; nil if none is configured.
 func (a *app) newPinger(log *slog.Logger) (*service.Pinger, error) {
 	check, err := a.cfg.PingURL()
-	return service.NewPinger(check, version, log), err
+	return service.NewPinger(check, version, config.Hostname(), log), err
 }
 
 // beginPing tells the dead man's switch, if configured, that a run has begun. end reports how it ended and returns err

@@ -2,16 +2,16 @@ package service
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/hooks"
@@ -30,25 +30,25 @@ const (
 //
 // Failures are logged, never with the URL in them, except a failed start, which the ping at the end makes up for.
 type Pinger struct {
-	to hooks.Endpoint
-
+	to    hooks.Endpoint
+	host  string // the name of this machine
 	runID string // ties the pings of this process together
 
 	Log *slog.Logger // of failures
 }
 
-// NewPinger returns a Pinger for a program of this version; nil if there is no address.
-func NewPinger(address ingest.Secret, version string, log *slog.Logger) *Pinger {
+// NewPinger returns a Pinger for a program of this version on this host; nil if there is no address.
+func NewPinger(address ingest.Secret, version, host string, log *slog.Logger) *Pinger {
 	if address.IsZero() {
 		return nil
 	}
-	return &Pinger{to: hooks.NewEndpoint(address, version), runID: uuid(), Log: log}
+	return &Pinger{to: hooks.NewEndpoint(address, version), host: term.Clean(host), runID: uuid.NewString(), Log: log}
 }
 
 // post sends a signal ("start", "fail", an exit status, or "" for success) with a summary for a person. It returns
 // when the switch has answered, after postWithin, or when ctx is done.
 func (p *Pinger) post(ctx context.Context, signal, command, summary string) error {
-	text := fmt.Sprintf("ingest %s on %s: %s", command, hostname(), summary)
+	text := fmt.Sprintf("ingest %s on %s: %s", command, p.host, summary)
 	if len(text) > maxPingBytes {
 		text = strings.ToValidUTF8(text[:maxPingBytes], "")
 	}
@@ -60,22 +60,6 @@ func (p *Pinger) post(ctx context.Context, signal, command, summary string) erro
 		p.Log.WarnContext(ctx, "the dead man's switch could not be reached", slog.String("error", p.to.WithoutURL(err)))
 	}
 	return err
-}
-
-func hostname() string {
-	host, err := os.Hostname()
-	if err != nil {
-		return "unknown"
-	}
-	return term.Clean(host)
-}
-
-// uuid returns a random UUID, version 4: RFC 9562, section 5.4.
-func uuid() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // How long a ping may hold up the end of the program, within the five seconds of a stop.

@@ -54,7 +54,7 @@ func (d *deadman) told() []string {
 func run(t *testing.T, address, summary string) (logged string) {
 	t.Helper()
 	var log bytes.Buffer
-	p := service.NewPinger(ingest.NewSecret(address), "test", slog.New(slog.NewTextHandler(&log, nil)))
+	p := service.NewPinger(ingest.NewSecret(address), "test", "here", slog.New(slog.NewTextHandler(&log, nil)))
 	p.BeginRun(t.Context())(0, summary)
 	if strings.Contains(log.String(), "very-secret") {
 		t.Errorf("the switch's address is shown: %s", log.String())

@@ -83,7 +83,7 @@ type Wait struct {
 func (s *Standing) judgeSeries() {
 	s.known, s.lastRun = s.Latest.Known(), s.Latest.LastFetch()
 	for _, due := range s.known { // a run that fetched nothing has added rows
-		s.lastRun = later(s.lastRun, due)
+		s.lastRun = ingest.Later(s.lastRun, due)
 	}
 	if s.StoreErr != nil {
 		return

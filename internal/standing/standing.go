@@ -146,7 +146,7 @@ func (s Standing) judgeLedger() Condition {
 		if NothingGoesOn(s.Report.EmergencyLeft) {
 			c.Meanwhile = Reads
 			for _, left := range s.Report.EmergencyLeft {
-				c.RetryAt = later(c.RetryAt, left.ResumesAt)
+				c.RetryAt = ingest.Later(c.RetryAt, left.ResumesAt)
 			}
 		}
 	}
@@ -237,11 +237,4 @@ func (s Standing) judgeCharts() Condition {
 func (s Standing) Worst() Condition {
 	return slices.MaxFunc([]Condition{s.Charts, s.Quota, s.Upstream, s.Ledger},
 		func(a, b Condition) int { return cmp.Compare(a.State, b.State) })
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
