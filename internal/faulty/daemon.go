@@ -158,10 +158,14 @@ func (p *daemon) Freeze() { p.signalAll(syscall.SIGSTOP) }
 // Thaw lets them continue.
 func (p *daemon) Thaw() { p.signalAll(syscall.SIGCONT) }
 
-// Kill ends the process and its children like a power cut.
+// Kill ends the process and its children like a power cut, frozen or not.
 func (p *daemon) Kill() {
-	p.signalAll(syscall.SIGKILL)
-	<-p.exited
+	select {
+	case <-p.exited: // its number may be another's by now
+	default:
+		p.signalAll(syscall.SIGKILL)
+		<-p.exited
+	}
 }
 
 // Halt shuts the process down cleanly.
@@ -173,7 +177,6 @@ func (p *daemon) Halt() {
 // Stop ends the process for good, and removes its files.
 func (p *daemon) Stop() {
 	if p.cmd != nil {
-		p.Thaw()
 		p.Kill()
 	}
 	if p.port != nil {

@@ -226,10 +226,7 @@ func (d *Database) QueryIn(ctx context.Context, database, sql string) ([][]strin
 // Admin is Must as the server's administrator, a superuser.
 func (d *Database) Admin(t T, sql string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	rows, err := d.QueryAsAdmin(ctx, sql)
-	return first(t, sql, rows, err)
+	return first(t, d.QueryAsAdmin, sql)
 }
 
 // QueryAsAdmin is Query as the server's administrator.
@@ -267,15 +264,15 @@ func query(ctx context.Context, url, sql string) ([][]string, error) {
 // Must is Query, which must succeed. It returns the first field of the first row, "" if there is none.
 func (d *Database) Must(t T, sql string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	rows, err := d.Query(ctx, sql)
-	return first(t, sql, rows, err)
+	return first(t, d.Query, sql)
 }
 
-// first returns the first field of the first row.
-func first(t T, sql string, rows [][]string, err error) string {
+// first returns the first field of the first row that query returns.
+func first(t T, query func(ctx context.Context, sql string) ([][]string, error), sql string) string {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	rows, err := query(ctx, sql)
 	if err != nil {
 		t.Fatalf("faulty: %s: %v", sql, err)
 	}

@@ -12,9 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -31,15 +31,13 @@ type T interface {
 
 // Server is a redis-server or a sentinel with its own port and directory. It ends with its test.
 type Server struct {
-	Port int
-	Dir  string
+	*daemon
 
-	t      T
-	path   string
-	args   []string
-	log    *locked
-	cmd    *exec.Cmd
-	exited chan struct{}
+	Dir string
+
+	t    T
+	path string
+	args func(port int) []string
 }
 
 // patience is how long a server may take to start or to answer: a busy machine is not a broken one.
@@ -49,50 +47,58 @@ const patience = time.Minute
 // setting says so. Without a redis-server the test is skipped.
 func Redis(t T, settings ...string) *Server {
 	t.Helper()
-	s := &Server{Port: FreePort(t), Dir: t.TempDir(), t: t, path: program(t)}
-	s.args = append([]string{"--port", fmt.Sprint(s.Port), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "",
-		"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}, settings...)
-	s.begin()
-	return s
+	return newServer(t, func(dir string, port int) []string {
+		return append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "",
+			"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}, settings...)
+	})
 }
 
 // Sentinel starts a sentinel that watches the master at addr under this name. It decides alone, and fails over after
 // the master has not answered for down.
 func Sentinel(t T, name, addr string, down time.Duration) *Server {
 	t.Helper()
-	s := &Server{Port: FreePort(t), Dir: t.TempDir(), t: t, path: program(t)}
-	host, port, _ := net.SplitHostPort(addr)
-	config := filepath.Join(s.Dir, "sentinel.conf")
-	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %s %s %s 1\nsentinel "+
-		"down-after-milliseconds %s %d\nsentinel failover-timeout %s 5000\n",
-		s.Port, s.Dir, name, host, port, name, down.Milliseconds(), name)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatalf("faulty: %v", err)
-	}
-	s.args = []string{config, "--sentinel"}
-	s.begin()
-	return s
+	host, master, _ := net.SplitHostPort(addr)
+	return newServer(t, func(dir string, port int) []string {
+		config := filepath.Join(dir, "sentinel.conf")
+		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %s %s %s 1\nsentinel "+
+			"down-after-milliseconds %s %d\nsentinel failover-timeout %s 5000\n",
+			port, dir, name, host, master, name, down.Milliseconds(), name)
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatalf("faulty: %v", err)
+		}
+		return []string{config, "--sentinel"}
+	})
 }
 
-// Addr is the address that the server listens on.
-func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
-
-// Freeze stops the process: it keeps its connections and does not answer.
-func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
-
-// Thaw lets the process continue, with the commands that arrived in the meantime.
-func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
-
-// Kill ends the process like a power cut.
-func (s *Server) Kill() {
-	s.signal(syscall.SIGKILL)
-	<-s.exited
+func newServer(t T, args func(dir string, port int) []string) *Server {
+	t.Helper()
+	dir := t.TempDir()
+	s := &Server{daemon: &daemon{dir: dir, log: &locked{}}, Dir: dir, t: t, path: program(t),
+		args: func(port int) []string { return args(dir, port) }}
+	t.Cleanup(func() {
+		s.Stop()
+		if t.Failed() {
+			t.Logf("%s on %d:\n%s", s.path, s.Port, s.log)
+		}
+	})
+	s.Restart()
+	return s
 }
 
 // Restart starts the server again after Kill, with the data on its disk.
 func (s *Server) Restart() {
 	s.t.Helper()
-	s.begin()
+	if err := s.begin(s.path, s.args, s.ping); err != nil {
+		s.t.Fatalf("faulty: %v\n%s", err, s.log)
+	}
+}
+
+func (s *Server) ping(context.Context) error {
+	reply, err := s.Do("PING")
+	if err == nil && reply != "PONG" {
+		err = fmt.Errorf("PING is answered with %q", reply)
+	}
+	return err
 }
 
 // Save writes the server's data to its disk, for Restart to read.
@@ -187,36 +193,6 @@ func (s *Server) Await(want string, command ...string) {
 	}
 	s.t.Fatalf("faulty: %s on %s: no %q within %v, but %s", strings.Join(command, " "), s.Addr(), want, patience, last)
 }
-
-// begin starts the process and waits until it answers.
-func (s *Server) begin() {
-	s.t.Helper()
-	first := s.log == nil
-	if first {
-		s.log = &locked{}
-	}
-	s.cmd, s.exited = exec.CommandContext(context.Background(), s.path, s.args...), make(chan struct{})
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatalf("faulty: %v", err)
-	}
-	cmd, exited := s.cmd, s.exited
-	go func() {
-		_ = cmd.Wait() // killed
-		close(exited)
-	}()
-	if first {
-		s.t.Cleanup(func() {
-			s.Kill()
-			if s.t.Failed() {
-				s.t.Logf("%s %s:\n%s", s.path, strings.Join(s.args, " "), s.log)
-			}
-		})
-	}
-	s.Await("PONG", "PING")
-}
-
-func (s *Server) signal(sig syscall.Signal) { _ = s.cmd.Process.Signal(sig) } // it may have ended
 
 // program returns the path of redis-server.
 func program(t T) string {
