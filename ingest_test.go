@@ -19,12 +19,12 @@ func TestASlotCountsUnitsByItsMostExpensivePoolAndKeepsEveryPool(t *testing.T) {
 		t.Errorf("%d units, %v, want 101 and %v", slot.Units, slot.Charges, want)
 	}
 	if before.Charges["units"] != 100 {
-		t.Errorf("a copy that was made before has changed: %v", before.Charges)
+		t.Errorf("a copy that was made before has changed: %v, want 100", before.Charges)
 	}
 	slot.Refund(list, false)
 	slot.Refund(search, false)
 	if slot.Units != 0 || len(slot.Charges) > 0 {
-		t.Errorf("once all is refunded: %d units, %v", slot.Units, slot.Charges)
+		t.Errorf("once all is refunded: %d units, %v, want 0 and at most 0", slot.Units, slot.Charges)
 	}
 }
 
@@ -67,6 +67,6 @@ func TestAKeyThatLooksLikeARegionIsNone(t *testing.T) {
 		t.Errorf("the regions are %v, want %s", got, want)
 	}
 	if q := listed.Search(listed.Series()[0].Key); q.Text != `"US"` || q.Region != "DE" {
-		t.Errorf("the first query asks for %+v", q)
+		t.Errorf("the first query asks for %+v, want \"\\\"US\\\"\" and \"DE\"", q)
 	}
 }

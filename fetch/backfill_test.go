@@ -64,7 +64,7 @@ func TestEachKindFetchesEveryVideoOnce(t *testing.T) {
 				t.Errorf("paid for twice: %q", twice)
 			}
 			if worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil || len(worked) != 0 {
-				t.Errorf("again: %s %v", states(worked), err)
+				t.Errorf("again: %s %v, want 0", states(worked), err)
 			}
 		})
 	}
@@ -207,7 +207,7 @@ func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
 	b := d.plan(t, ingest.BackfillVideos, d.ids(12)...)
 	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b})
 	if err != nil || len(d.archive.calls) != 3 {
-		t.Fatalf("%s %v, %d calls", states(worked), err, len(d.archive.calls))
+		t.Fatalf("%s %v, %d calls, want 3", states(worked), err, len(d.archive.calls))
 	}
 	st := d.status(t, b)
 	if stopped := st.Pieces[ingest.Stopped]; stopped < 1 || stopped > 4 || st.Pieces[ingest.Done] != 3 || st.Pieces[ingest.Due] != 9-stopped {
@@ -230,7 +230,7 @@ func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
 		}
 	}
 	if err != nil || again < 2 {
-		t.Errorf("nobody asked again: %+v, %v", slots, err)
+		t.Errorf("nobody asked again: %+v, %v, want at least 2", slots, err)
 	}
 	for day := 1; d.status(t, b).Open() > 0 && day < 10; day++ {
 		d.now = d.now.Add(24*time.Hour + time.Minute)
@@ -254,7 +254,7 @@ func TestABackfillDoesNotFetchNewerVideosAgain(t *testing.T) {
 	d.now = d.now.Add(72 * time.Hour)
 	calls := len(d.archive.calls)
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: old}); err != nil || len(d.archive.calls) != calls {
-		t.Errorf("%d more calls, %v", len(d.archive.calls)-calls, err)
+		t.Errorf("%d more calls, %v, want %v", len(d.archive.calls)-calls, err, calls)
 	}
 	d.want(t, old, "done 2; 0 videos")
 }
@@ -278,7 +278,7 @@ func TestARunSpendsNoMoreThanItMay(t *testing.T) {
 	d := newDig(t, 1000) // a call of 100 units is not begun with 50 left
 	b := d.plan(t, ingest.BackfillSearch, hours(3, 0))
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b, MaxUnits: 150}); !errors.Is(err, fetch.ErrMaxUnits) || d.used(t) != 101 {
-		t.Errorf("of a search: %d used, %v", d.used(t), err)
+		t.Errorf("of a search: %d used, %v, want error %v and 101", d.used(t), err, fetch.ErrMaxUnits)
 	}
 }
 
@@ -294,7 +294,7 @@ func TestTheScheduleKeepsTheQuotaThatItNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.used(t) != 5 || asked.Load() < 6 { // 5 takes, each asked for before
-		t.Errorf("%d used, asked %d times", d.used(t), asked.Load())
+		t.Errorf("%d used, asked %d times, want 5 and at least 6", d.used(t), asked.Load())
 	}
 }
 
@@ -324,7 +324,7 @@ func TestATokenThatIsRefusedBeginsThePieceAgainOnce(t *testing.T) {
 		b := d.plan(t, c.kind, c.piece)
 		worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b})
 		if err != nil || len(worked) != 1 || !strings.Contains(worked[0].Reason, c.note) {
-			t.Errorf("%s: %+v %v", c.kind, worked, err)
+			t.Errorf("%s: %+v %v, want 1 and %v in it", c.kind, worked, err, c.note)
 		}
 		d.want(t, b, "done 1; 130 videos")
 		if d.used(t) != c.units || d.status(t, b).PaidTwice != c.pages || d.archive.asked("videos") != 3 {
@@ -340,10 +340,10 @@ func TestATokenThatIsRefusedBeginsThePieceAgainOnce(t *testing.T) {
 	}
 	b := d.plan(t, ingest.BackfillSearch, hours(3, 0))
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil || d.archive.asked("search") != 4 {
-		t.Errorf("always refused: %d calls, %v", d.archive.asked("search"), err)
+		t.Errorf("always refused: %d calls, %v, want 4", d.archive.asked("search"), err)
 	}
 	if st := d.status(t, b); st.Pieces[ingest.Failed] != 1 {
-		t.Errorf("always refused: %v", st.Pieces)
+		t.Errorf("always refused: %v, want 1", st.Pieces)
 	}
 }
 
@@ -366,7 +366,7 @@ func TestASliceOfMoreThanASearchBringsIsSplit(t *testing.T) {
 		t.Errorf("%d ids waited at once", most)
 	}
 	if !strings.Contains(d.reasons(t, b), "was split in two") {
-		t.Errorf("reasons are %q", d.reasons(t, b))
+		t.Errorf("reasons are %q, want \"was split in two\" in it", d.reasons(t, b))
 	}
 }
 
@@ -378,7 +378,7 @@ func TestASecondWithTooManyResultsIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := d.reasons(t, b); strings.Count(got, "or more, and was split in two") != 3 || strings.Count(got, "the search lists no more of a second") != 4 {
-		t.Errorf("reasons are %q", got)
+		t.Errorf("reasons are %q, want 3 and 4", got)
 	}
 	d.want(t, b, "done 7; 500 videos")
 }
@@ -472,7 +472,7 @@ func TestAnOutageEndsTheRunEarlyAndFailsNoPieceAtOnce(t *testing.T) {
 			t.Errorf("%s: the outage cost %d calls", verdict, n)
 		}
 		if st := d.status(t, b); st.Pieces[ingest.Due] != 8 {
-			t.Errorf("%s: pieces are %v", verdict, st.Pieces)
+			t.Errorf("%s: pieces are %v, want 8", verdict, st.Pieces)
 		}
 		d.archive.before = nil
 		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
@@ -509,10 +509,10 @@ func TestAPieceThatBringsNothingWaitsAndFailsAfter25Tries(t *testing.T) {
 	}
 	calls := len(d.archive.calls)
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil || len(d.archive.calls) != calls {
-		t.Errorf("%d more calls, %v", len(d.archive.calls)-calls, err)
+		t.Errorf("%d more calls, %v, want %v", len(d.archive.calls)-calls, err, calls)
 	}
 	if got := d.reasons(t, b); !strings.Contains(got, "25 runs in a row brought nothing") {
-		t.Errorf("reasons are %q", got)
+		t.Errorf("reasons are %q, want \"25 runs in a row brought nothing\" in it", got)
 	}
 }
 
@@ -530,10 +530,10 @@ func TestACallThatHangsCostsThePieceATryOnly(t *testing.T) {
 		}
 		b := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
 		if worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil || !strings.Contains(states(worked), "due 0") {
-			t.Errorf("%s %v", states(worked), err)
+			t.Errorf("%s %v, want \"due 0\" in it", states(worked), err)
 		}
 		if st := d.status(t, b); st.Pieces[ingest.Due] != 2 {
-			t.Errorf("pieces are %v: %s", st.Pieces, d.reasons(t, b))
+			t.Errorf("pieces are %v: %s, want 2", st.Pieces, d.reasons(t, b))
 		}
 		hangs = false
 		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
@@ -552,11 +552,11 @@ func TestVanishedVideosAndUnknownChannelsAreRecorded(t *testing.T) {
 	}
 	d.want(t, b, "done 1, failed 1; 98 videos")
 	if st := d.status(t, b); st.Vanished != 2 {
-		t.Errorf("%d vanished", st.Vanished)
+		t.Errorf("%d vanished, want 2", st.Vanished)
 	}
 	failures, err := d.store.FailedPieces(t.Context(), b.ID, 10)
 	if err != nil || len(failures) != 1 || !strings.Contains(failures[0].Reason, "there is no channel @nobody") {
-		t.Errorf("failures %v, %v", failures, err)
+		t.Errorf("failures %v, %v, want 1 and \"there is no channel @nobody\" in it", failures, err)
 	}
 }
 
@@ -611,7 +611,7 @@ func TestBackfillsThatWaitAreCarriedOnOneAfterAnother(t *testing.T) {
 	}
 	waiting, err := d.store.WaitingBackfills(t.Context())
 	if err != nil || len(waiting) != 1 || waiting[0].ID != videos.ID {
-		t.Fatalf("%v wait, %v", waiting, err)
+		t.Fatalf("%v wait, %v, want 1 and %v", waiting, err, videos.ID)
 	}
 	d.limit(50) // less than a search costs: cheaper calls go on
 	d.governor.Tariff.Methods["search.list"] = quota.Cost{"units": 40}

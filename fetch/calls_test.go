@@ -24,7 +24,7 @@ func TestWhichCallsAJobAndABackfillMake(t *testing.T) {
 	} {
 		calls, err := fetch.JobCalls(poor, ingest.Job{Kind: tt.job})
 		if page := calls.PerPage(limits); err != nil || !reflect.DeepEqual(calls.Methods(), tt.methods) || !reflect.DeepEqual(page, tt.page) {
-			t.Errorf("%s: %v, a page %v, %v", tt.job, calls.Methods(), page, err)
+			t.Errorf("%s: %v, a page %v, %v, want %v and %v", tt.job, calls.Methods(), page, err, tt.methods, tt.page)
 		}
 	}
 	for _, tt := range []struct {
@@ -39,7 +39,7 @@ func TestWhichCallsAJobAndABackfillMake(t *testing.T) {
 	} {
 		calls, err := fetch.BackfillCalls(rich, tt.kind)
 		if page := calls.PerPage(limits); err != nil || !reflect.DeepEqual(calls.Methods(), tt.methods) || !reflect.DeepEqual(page, tt.page) {
-			t.Errorf("%s: %v, a page %v, %v", tt.kind, calls.Methods(), page, err)
+			t.Errorf("%s: %v, a page %v, %v, want %v and %v", tt.kind, calls.Methods(), page, err, tt.methods, tt.page)
 		}
 		if _, err := fetch.BackfillCalls(poor, tt.kind); !errors.Is(err, tt.poor) {
 			t.Errorf("%s of an upstream that only has charts: %v, want %v", tt.kind, err, tt.poor)

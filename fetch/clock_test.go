@@ -67,7 +67,7 @@ func TestTheUpstreamsClockIsAskedForOnlyInDoubt(t *testing.T) {
 		return start, nil
 	}
 	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); err != nil || states(worked) != "US done 4; " {
-		t.Errorf("%s %v", states(worked), err)
+		t.Errorf("%s %v, want \"US done 4; \"", states(worked), err)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestAMachineWithAWrongClockLeavesTheSlotsAlone(t *testing.T) {
 			t.Errorf("%d slots ended, %d calls: %v", len(ended), len(b.upstream.calls), err)
 		}
 		if known, err := b.table.Newest(t.Context(), start); err != nil || len(known) > 0 {
-			t.Errorf("it added slots of %d series, %v", len(known), err)
+			t.Errorf("it added slots of %d series, %v, want none", len(known), err)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func refreshDays(t *testing.T, b *bench, days ...int) (reasons []string) {
 		b.now = start.AddDate(0, 0, day)
 		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{{Job: "refresh"}}})
 		if err != nil || len(worked) != 1 || worked[0].State != ingest.Done {
-			t.Fatalf("day %d: %s, %v", day, states(worked), err)
+			t.Fatalf("day %d: %s, %v, want 1 and %v", day, states(worked), err, ingest.Done)
 		}
 		reasons = append(reasons, worked[0].Reason)
 	}
@@ -59,7 +59,7 @@ func TestABlankLookUpDeletesNothing(t *testing.T) {
 	}
 	said := refreshDays(t, b, 26)
 	if kept, err := s.Kept(t.Context()); err != nil || kept.Videos != 160 || len(up.asked) != 2 {
-		t.Fatalf("after a blank refresh %d of 160 videos are kept, %d calls, %v", kept.Videos, len(up.asked), err)
+		t.Fatalf("after a blank refresh %d of 160 videos are kept, %d calls, %v, want 160 and 2", kept.Videos, len(up.asked), err)
 	}
 	if want := "2 answers suspect: 100 videos missing"; !strings.HasPrefix(said[0], want) {
 		t.Errorf("the slot says %q, want %q", said[0], want)
@@ -67,10 +67,10 @@ func TestABlankLookUpDeletesNothing(t *testing.T) {
 	lost = false
 	refreshDays(t, b, 27)
 	if ids, err := s.VideosToRefresh(t.Context(), b.now, 0, 999); err != nil || len(ids) != 0 {
-		t.Errorf("a day later %d still wait, %v", len(ids), err)
+		t.Errorf("a day later %d still wait, %v, want 0", len(ids), err)
 	}
 	if ids, err := s.VideosInDoubt(t.Context(), b.now, 999); err != nil || len(ids) != 0 {
-		t.Errorf("a day later %d are in doubt, %v", len(ids), err)
+		t.Errorf("a day later %d are in doubt, %v, want 0", len(ids), err)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestGoneVideosAreDeletedAfterTwoLookups(t *testing.T) {
 	}
 	chart, err := s.Chart(t.Context(), "US", start.Add(time.Hour), true)
 	if err != nil || len(chart.Items) != 20 {
-		t.Errorf("the chart has lost places: %d of 20, %v", len(chart.Items), err)
+		t.Errorf("the chart has lost places: %d of 20, %v, want 20", len(chart.Items), err)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestABlankLookUpLosesNoIDOfABackfill(t *testing.T) {
 		t.Fatalf("after blank answers: %+v", st)
 	}
 	if worked, err := d.run.CarryOn(t.Context(), []ingest.Backfill{*b}); err != nil || len(worked) != 0 {
-		t.Errorf("within the hour %d pieces were asked for again, %v", len(worked), err)
+		t.Errorf("within the hour %d pieces were asked for again, %v, want 0", len(worked), err)
 	}
 	blank = false
 	d.now = d.now.Add(time.Hour)
@@ -128,7 +128,7 @@ func TestABlankLookUpLosesNoIDOfABackfill(t *testing.T) {
 		t.Fatal(err)
 	}
 	if st = d.status(t, b); st.Vanished != 0 || st.Videos != 100 || st.Open() != 0 {
-		t.Errorf("an hour later: %+v", st)
+		t.Errorf("an hour later: %+v, want 0, 100 and 0", st)
 	}
 }
 
@@ -223,12 +223,12 @@ func TestRegionsThatAreAllForbiddenAreOneCondition(t *testing.T) {
 		t.Errorf("the run ended with %v", err)
 	}
 	if states(worked) != "US failed 0; GB due 0; " || fmt.Sprint(verdicts) != "[rejected bad_key]" {
-		t.Errorf("%s, calls %v", states(worked), verdicts)
+		t.Errorf("%s, calls %v, want \"US failed 0; GB due 0; \" and \"[rejected bad_key]\"", states(worked), verdicts)
 	}
 	b = newBench(t, 1000, "US", "GB", "DE", "FR")
 	b.upstream.pages, b.upstream.answer = 1, forbid(1)
 	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); err != nil || states(worked) != "US failed 0; GB done 1; DE done 1; FR done 1; " {
-		t.Errorf("one region alone: %s, %v", states(worked), err)
+		t.Errorf("one region alone: %s, %v, want \"US failed 0; GB done 1; DE done 1; FR done 1; \"", states(worked), err)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestAPassWaitsAsLongAsTheUpstreamAsks(t *testing.T) {
 		}
 		worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
 		if err != nil || len(worked) != 1 || worked[0].State != want.state || paused != want.paused {
-			t.Errorf("asked to wait %v: %s after %v, %v", asks, states(worked), paused, err)
+			t.Errorf("asked to wait %v: %s after %v, %v, want 1, %v and %v", asks, states(worked), paused, err, want.state, want.paused)
 		}
 	}
 }

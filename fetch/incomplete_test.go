@@ -193,7 +193,7 @@ func (c shortChannel) isIncomplete(t *testing.T) {
 	}
 	if c.liar.cut > 0 { // videos that were deleted after they were fetched count as fetched
 		if st := d.status(t, b); st.Videos < 880 || st.Open() > 0 {
-			t.Errorf("%d videos", st.Videos)
+			t.Errorf("%d videos, want at least 880 and at most 0", st.Videos)
 		}
 	} else {
 		d.want(t, b, c.want)
@@ -336,7 +336,7 @@ func TestAListThatIsNotThereIsEmptyOrWaits(t *testing.T) {
 			b := d.plan(t, ingest.BackfillUploads, wholeChannel)
 			_, _ = d.run.Run(t.Context(), fetch.RunOptions{Backfill: b})
 			if st := d.status(t, b); st.Pieces[c.after] != 1 || len(up.calls) != c.calls {
-				t.Errorf("%v after %d calls", st.Pieces, len(up.calls))
+				t.Errorf("%v after %d calls, want 1 and %v", st.Pieces, len(up.calls), c.calls)
 			}
 			failing = false
 			d.now = d.now.Add(time.Hour)
@@ -344,7 +344,7 @@ func TestAListThatIsNotThereIsEmptyOrWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			if st := d.status(t, b); st.Pieces[ingest.Done] != 1 || st.Videos != c.videos {
-				t.Errorf("an hour later: %+v", st)
+				t.Errorf("an hour later: %+v, want 1 and %v", st, c.videos)
 			}
 		})
 	}

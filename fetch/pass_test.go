@@ -33,7 +33,7 @@ func TestEveryPageIsOneTake(t *testing.T) {
 	b.run.OnCall = func(method, verdict string, _ time.Duration) { told[method+" "+verdict]++ }
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; GB done 4; " {
-		t.Fatalf("%s %v", states(worked), err)
+		t.Fatalf("%s %v, want \"US done 4; GB done 4; \"", states(worked), err)
 	}
 	if len(told) != 1 || told["videos.list ok"] != 8 {
 		t.Errorf("told of %v, want 8 calls that were answered", told)
@@ -43,7 +43,7 @@ func TestEveryPageIsOneTake(t *testing.T) {
 	}
 	worked, err = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || len(worked) != 0 || len(b.upstream.calls) != 8 {
-		t.Errorf("a second run of the same slots: %s, %d calls, %v", states(worked), len(b.upstream.calls), err)
+		t.Errorf("a second run of the same slots: %s, %d calls, %v, want 0 and 8", states(worked), len(b.upstream.calls), err)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestARefusalKeepsTheSavedPagesAndSaysWhen(t *testing.T) {
 	b := newBench(t, 6, "US", "GB", "DE")
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; GB stopped 2; DE stopped 0; " {
-		t.Fatalf("%s %v", states(worked), err)
+		t.Fatalf("%s %v, want \"US done 4; GB stopped 2; DE stopped 0; \"", states(worked), err)
 	}
 	if len(b.upstream.calls) != 6 {
 		t.Errorf("%d calls left, want the 6 that fit", len(b.upstream.calls))
@@ -153,11 +153,11 @@ func TestASpentPoolStaysClosedUntilTheProvidersMidnight(t *testing.T) {
 	}
 	b.now = midnight.Add(-time.Millisecond)
 	if worked, _ = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); states(worked) != "US stopped 0; " || len(b.upstream.calls) != 1 {
-		t.Fatalf("before midnight: %s %d calls", states(worked), len(b.upstream.calls))
+		t.Fatalf("before midnight: %s %d calls, want \"US stopped 0; \" and 1", states(worked), len(b.upstream.calls))
 	}
 	b.now = midnight
 	if worked, _ = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); states(worked) != "US done 4; " {
-		t.Fatalf("at midnight: %s", states(worked))
+		t.Fatalf("at midnight: %s, want \"US done 4; \"", states(worked))
 	}
 }
 
@@ -171,7 +171,7 @@ func TestADoubtedNoIsAskedAgain(t *testing.T) {
 	}
 	b.now = b.now.Add(7 * time.Minute)
 	if worked, _ = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); states(worked) != "US done 4; GB done 4; " || len(b.upstream.calls) != 9 {
-		t.Fatalf("then: %s %d calls", states(worked), len(b.upstream.calls))
+		t.Fatalf("then: %s %d calls, want \"US done 4; GB done 4; \" and 9", states(worked), len(b.upstream.calls))
 	}
 }
 
@@ -216,7 +216,7 @@ func TestAnEndingRunKeepsThePageInFlight(t *testing.T) {
 	}
 	worked, err := b.run.Run(ctx, fetch.RunOptions{Series: b.series})
 	if !errors.Is(err, ended) || states(worked) != "US due 2; " || len(b.table.pages[worked[0].SlotKey]) != 2 {
-		t.Fatalf("%s %v, %d pages kept", states(worked), err, len(b.table.pages[worked[0].SlotKey]))
+		t.Fatalf("%s %v, %d pages kept, want error %v, \"US due 2; \" and 2", states(worked), err, len(b.table.pages[worked[0].SlotKey]), ended)
 	}
 	b.upstream.answer = nil
 	worked, err = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
@@ -233,10 +233,10 @@ func TestAnEndingRunGivesBackItsLastTake(t *testing.T) {
 	b.run.Quota = interrupted{b.governor, func() { cancel(ended) }}
 	worked, err := b.run.Run(ctx, fetch.RunOptions{Series: b.series})
 	if !errors.Is(err, ended) || states(worked) != "US due 0; " || worked[0].Units != 0 {
-		t.Errorf("%s %v, %d units in the slot", states(worked), err, worked[0].Units)
+		t.Errorf("%s %v, %d units in the slot, want error %v, \"US due 0; \" and 0", states(worked), err, worked[0].Units, ended)
 	}
 	if used := b.used(t); used != 0 || len(b.upstream.calls) != 0 {
-		t.Errorf("the ledger counts %d, and %d calls arrived", used, len(b.upstream.calls))
+		t.Errorf("the ledger counts %d, and %d calls arrived, want 0 and 0", used, len(b.upstream.calls))
 	}
 }
 
@@ -310,7 +310,7 @@ func TestAPageThatCannotBeSavedIsAskedForAgain(t *testing.T) {
 	b.upstream.calls = nil
 	worked, err = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; " || worked[0].Videos != 4 || strings.Join(b.upstream.calls, " ") != "US-3 US-4" {
-		t.Errorf("%s %v, %d videos, calls %v", states(worked), err, worked[0].Videos, b.upstream.calls)
+		t.Errorf("%s %v, %d videos, calls %v, want \"US done 4; \", 4 and \"US-3 US-4\"", states(worked), err, worked[0].Videos, b.upstream.calls)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestALedgerThatIsDownEndsTheRunAndKeepsTheSlot(t *testing.T) {
 	b.run.Quota = broken{err: down}
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if !errors.Is(err, down) || states(worked) != "US due 0; " || len(b.upstream.calls) != 0 {
-		t.Errorf("%s %v, %d calls", states(worked), err, len(b.upstream.calls))
+		t.Errorf("%s %v, %d calls, want error %v, \"US due 0; \" and 0", states(worked), err, len(b.upstream.calls), down)
 	}
 }
 
@@ -391,14 +391,14 @@ func TestAPassWithTooManyRetriesEnds(t *testing.T) {
 	}
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
 	if err != nil || len(worked) != 1 {
-		t.Fatalf("%s %v", states(worked), err)
+		t.Fatalf("%s %v, want 1", states(worked), err)
 	}
 	slot := worked[0]
 	if slot.State != ingest.Due || slot.Pages != 3 || slot.Units != 15 || b.used(t) != 15 {
 		t.Errorf("%s with %d pages, %d units (%d in the ledger): want due again at page 4, after 11 retries", slot.State, slot.Pages, slot.Units, b.used(t))
 	}
 	if !strings.Contains(slot.Reason, "retries in this pass") {
-		t.Errorf("reason %q", slot.Reason)
+		t.Errorf("reason %q, want \"retries in this pass\" in it", slot.Reason)
 	}
 }
 
@@ -443,7 +443,7 @@ func TestAChartIsBegunOnlyIfItCanBeFinished(t *testing.T) {
 	b.run.Pace = atPace(b.run.Schedule, nil)
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; GB stopped 0; " || b.used(t) != 4 {
-		t.Errorf("%s with %d of 11 units used, %v", states(worked), b.used(t), err)
+		t.Errorf("%s with %d of 11 units used, %v, want \"US done 4; GB stopped 0; \" and 4", states(worked), b.used(t), err)
 	}
 }
 

@@ -84,7 +84,7 @@ func TestProcessesShareTheRateThatOneWasRefusedFor(t *testing.T) {
 	}
 	*one.now = one.now.Add(24 * time.Hour)
 	if waited := one.call(0) + one.call(0) + other.call(0) + other.call(0); waited != 0 {
-		t.Errorf("a day later, calls wait %v", waited)
+		t.Errorf("a day later, calls wait %v, want 0", waited)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestAClockThatGoesBackStopsNoCall(t *testing.T) {
 	one.call(time.Minute)
 	*one.now = one.now.AddDate(0, 0, -2)
 	if waited := one.call(0) + one.call(0) + later.call(0) + later.call(0); waited != 0 {
-		t.Errorf("calls wait %v", waited)
+		t.Errorf("calls wait %v, want 0", waited)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestARefusalThatTeachesNoRateLetsOneGoFirst(t *testing.T) {
 	}
 	one.Done(t.Context(), *one.now, nil)
 	if waited, err := one.wait(0); err != nil || waited != 0 {
-		t.Errorf("after the answer a call waited %v, %v", waited, err)
+		t.Errorf("after the answer a call waited %v, %v, want 0", waited, err)
 	}
 	if waited, err := one.wait(2 * time.Minute); err != nil || waited != time.Minute {
 		t.Errorf("a call beside one without an answer waited %v, %v; want until a minute has passed", waited, err)

@@ -52,7 +52,7 @@ func TestCategoriesAreNamedAfterAFirstChartAndThenWeekly(t *testing.T) {
 		c.asked = nil
 		b.now = start.AddDate(0, 0, days)
 		if worked, err := b.run.Run(t.Context(), fetch.RunOptions{}); err != nil || len(worked) != 9 {
-			t.Fatalf("%s %v", states(worked), err)
+			t.Fatalf("%s %v, want 9", states(worked), err)
 		}
 		return c.asked
 	}
@@ -77,7 +77,7 @@ func TestCategoriesAreNamedAfterAFirstChartAndThenWeekly(t *testing.T) {
 	}
 	german, err := s.FindChart(t.Context(), store.ChartQuery{Region: "DE"})
 	if err != nil || german.Categories["10"] != "Music in DE" || len(german.Categories) != 1 {
-		t.Errorf("names of DE: %v, %v", german.Categories, err)
+		t.Errorf("names of DE: %v, %v, want \"Music in DE\" and 1", german.Categories, err)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestVideosThatLeftTheChartsAreCountedOnceADay(t *testing.T) {
 		t.Errorf("a day later asked for %v, want the 32 at once", got)
 	}
 	if got := run(36 * time.Hour); len(got) != 0 {
-		t.Errorf("half a day later asked for %v", got)
+		t.Errorf("half a day later asked for %v, want 0", got)
 	}
 	if got := run(48*time.Hour + 2*time.Minute); len(got) != 1 {
 		t.Errorf("two days later asked for %v, want one call", got)
@@ -234,7 +234,7 @@ func TestARefreshWhoseCallFailsIsTriedAgainWithinTheHour(t *testing.T) {
 	for ; b.now.Before(start.Add(3 * time.Hour)); b.now = b.now.Add(time.Minute) {
 		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{slot.Series()}})
 		if err != nil || len(worked) > 1 {
-			t.Fatalf("%s %v", states(worked), err)
+			t.Fatalf("%s %v, want at most 1", states(worked), err)
 		}
 		if len(worked) == 1 {
 			tried = append(tried, b.now.Sub(start))
@@ -251,7 +251,7 @@ func TestARefreshWhoseCallFailsIsTriedAgainWithinTheHour(t *testing.T) {
 	}
 	b.upstream.answer, b.now = nil, start.Add(4*time.Hour)
 	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{slot.Series()}}); err != nil || len(worked) != 1 || worked[0].State != ingest.Done {
-		t.Errorf("once it answers: %s %v", states(worked), err)
+		t.Errorf("once it answers: %s %v, want 1 and %v", states(worked), err, ingest.Done)
 	}
 }
 

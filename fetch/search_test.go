@@ -30,7 +30,7 @@ func TestAScheduledSearchKeepsItsFinds(t *testing.T) {
 	d, series := searches(t, 2)
 	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Series: series})
 	if err != nil || states(worked) != "GB done 2; US done 2; " {
-		t.Fatalf("%s %v", states(worked), err)
+		t.Fatalf("%s %v, want \"GB done 2; US done 2; \"", states(worked), err)
 	}
 	// Two pages each, and a hundred videos that are looked up once.
 	if worked[0].Videos != 100 || worked[1].Videos != 0 || d.used(t) != 4*100+2 || d.archive.asked("videos") != 2 {
@@ -42,7 +42,7 @@ func TestAScheduledSearchKeepsItsFinds(t *testing.T) {
 	}
 	for _, s := range report.Spent {
 		if s.Who.Purpose != quota.Scheduled {
-			t.Errorf("spent as %+v", s)
+			t.Errorf("spent as %+v, want %v", s, quota.Scheduled)
 		}
 	}
 }
@@ -51,13 +51,13 @@ func TestAScheduledSearchThatWasStoppedGoesOnAtItsToken(t *testing.T) {
 	d, series := searches(t, 3)
 	d.limit(150)
 	if worked, err := d.run.Run(t.Context(), fetch.RunOptions{Series: series[:1]}); err != nil || states(worked) != "US stopped 1; " {
-		t.Fatalf("%s %v", states(worked), err)
+		t.Fatalf("%s %v, want \"US stopped 1; \"", states(worked), err)
 	}
 	d.limit(1000)
 	d.now = d.now.Add(12 * time.Hour)
 	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Series: series[:1]})
 	if err != nil || states(worked) != "US done 3; " || worked[0].Videos != 130 {
-		t.Fatalf("%s %v", states(worked), err)
+		t.Fatalf("%s %v, want \"US done 3; \" and 130", states(worked), err)
 	}
 	if twice := d.archive.twice(); twice != nil {
 		t.Errorf("paid for twice: %q", twice)
@@ -69,7 +69,7 @@ func TestASearchThatTheUpstreamHasNoWayToDoIsSkipped(t *testing.T) {
 	d.run.Upstream = d.upstream
 	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Series: series[:1]})
 	if err != nil || states(worked) != "US skipped 0; " || !strings.Contains(worked[0].Reason, "cannot be searched") {
-		t.Errorf("%+v %v", worked, err)
+		t.Errorf("%+v %v, want \"US skipped 0; \" and \"cannot be searched\" in it", worked, err)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestAChartIsClaimedBesideABackfillAsEver(t *testing.T) {
 	b := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
 	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Series: series})
 	if err != nil || states(worked) != "GB done 1; US done 1; " {
-		t.Errorf("the schedule's run: %s %v", states(worked), err)
+		t.Errorf("the schedule's run: %s %v, want \"GB done 1; US done 1; \"", states(worked), err)
 	}
 	d.want(t, b, "due 2; 0 videos")
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
@@ -86,7 +86,7 @@ func TestAChartIsClaimedBesideABackfillAsEver(t *testing.T) {
 	}
 	d.want(t, b, "done 2; 50 videos") // 50 were found by the search
 	if st := d.status(t, b); st.Known != 50 {
-		t.Errorf("%d known", st.Known)
+		t.Errorf("%d known, want 50", st.Known)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestAnOutageCostsABackfillOfSearchesLittle(t *testing.T) {
 			t.Errorf("%s: %v", verdict, err)
 		}
 		if n := d.archive.asked("search"); n > most {
-			t.Errorf("%s: it cost %d searches", verdict, n)
+			t.Errorf("%s: it cost %d searches, want at most %v", verdict, n, most)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestPagesThatRepeatThemselvesSplitNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := d.archive.asked("search"); n != 4 || d.status(t, b).Open() != 0 || d.status(t, b).Lacking != 1 {
-		t.Errorf("%d searches, %v", n, d.status(t, b).Pieces)
+		t.Errorf("%d searches, %v, want 4, 0 and 1", n, d.status(t, b).Pieces)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestAnUpstreamThatIsAwayIsProbed(t *testing.T) {
 		away := b.now
 		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 		if got := states(worked); err != nil || got != "US failed 0; GB failed 0; " || len(b.upstream.calls) != 5 {
-			t.Fatalf("%s: %s, %d calls, %v", tt.name, got, len(b.upstream.calls), err)
+			t.Fatalf("%s: %s, %d calls, %v, want \"US failed 0; GB failed 0; \" and 5", tt.name, got, len(b.upstream.calls), err)
 		}
 		var asked []time.Duration
 		for b.now = away.Add(time.Minute); b.now.Before(away.Add(70 * time.Minute)); b.now = b.now.Add(time.Minute) {
@@ -66,7 +66,7 @@ func TestAnUpstreamThatIsAwayIsProbed(t *testing.T) {
 		}
 		for _, s := range worked {
 			if s.State != "done" {
-				t.Errorf("%s: once it is back, %s is %s", tt.name, s.Key, s.State)
+				t.Errorf("%s: once it is back, %s is %s, want \"done\"", tt.name, s.Key, s.State)
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func TestAReconcileWithNothingDueWritesNothing(t *testing.T) {
 	b := newBench(t, 1000)
 	s := b.onStore(t)
 	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{}); err != nil || len(worked) != 9 {
-		t.Fatalf("%s %v", states(worked), err)
+		t.Fatalf("%s %v, want 9", states(worked), err)
 	}
 	db, err := sql.Open("sqlite", "file:"+s.Path())
 	if err != nil {
@@ -74,7 +74,7 @@ func TestAReconcileWithNothingDueWritesNothing(t *testing.T) {
 	version, wal := look()
 	for range 100 {
 		if worked, err := b.run.Run(t.Context(), fetch.RunOptions{}); err != nil || len(worked) != 0 {
-			t.Fatalf("%s %v", states(worked), err)
+			t.Fatalf("%s %v, want 0", states(worked), err)
 		}
 	}
 	if v, w := look(); v != version || w != wal {
@@ -86,7 +86,7 @@ func BenchmarkReconcileNothingDue(b *testing.B) {
 	bench := newBench(b, 1000)
 	bench.onStore(b)
 	if worked, err := bench.run.Run(b.Context(), fetch.RunOptions{}); err != nil || len(worked) != 9 {
-		b.Fatalf("%s %v", states(worked), err)
+		b.Fatalf("%s %v, want 9", states(worked), err)
 	}
 	for b.Loop() {
 		if worked, err := bench.run.Run(b.Context(), fetch.RunOptions{}); err != nil || len(worked) != 0 {
@@ -118,13 +118,13 @@ func TestTheStoreRefusesTheLateCommitOfAPassThatHung(t *testing.T) {
 		list := func() ingest.Slot {
 			slots, err := s.ListSlots(t.Context(), store.SlotFilter{State: ingest.Failed})
 			if err != nil || len(slots) != 1 {
-				t.Fatalf("%d slots failed, %v", len(slots), err)
+				t.Fatalf("%d slots failed, %v, want 1", len(slots), err)
 			}
 			return slots[0]
 		}
 		before := list()
 		if before.Pages != 1 || before.Units != 2 || !strings.HasPrefix(before.Reason, "hung: ") {
-			t.Errorf("%+v", before)
+			t.Errorf("%+v, want 1, 2 and \"hung: \" at the beginning", before)
 		}
 		close(release)
 		time.Sleep(time.Second)
@@ -156,7 +156,7 @@ func TestAPanicInARealPassLeavesTheStoreUsable(t *testing.T) {
 	b.run.Log = slog.New(slog.DiscardHandler)
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
 	if err != nil || strings.Count(states(worked), "done 4") != 7 || strings.Count(states(worked), "failed 0") != 1 {
-		t.Errorf("%s %v", states(worked), err)
+		t.Errorf("%s %v, want 7 and 1", states(worked), err)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestTwoForcedRunsInOneSecondBothFetch(t *testing.T) {
 	for run := range 2 {
 		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series, Force: true})
 		if err != nil || states(worked) != "US done 4; " {
-			t.Errorf("run %d: %s %v", run+1, states(worked), err)
+			t.Errorf("run %d: %s %v, want \"US done 4; \"", run+1, states(worked), err)
 		}
 	}
 }

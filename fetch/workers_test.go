@@ -143,7 +143,7 @@ func TestDueSlotsAreHandedOutOneByOne(t *testing.T) {
 	for i, left := range []int{3, 2, 1, 0} {
 		due, err := b.run.Due(t.Context())
 		if err != nil || len(due) != left {
-			t.Fatalf("%v, %v are due after %d passes", due, err, i)
+			t.Fatalf("%v, %v are due after %d passes, want %v", due, err, i, left)
 		}
 		if left == 0 {
 			break
@@ -154,7 +154,7 @@ func TestDueSlotsAreHandedOutOneByOne(t *testing.T) {
 		}
 	}
 	if used := b.used(t); used != 12 {
-		t.Errorf("%d units", used)
+		t.Errorf("%d units, want 12", used)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestATriggerReturnsAtOnceAndIdleWorkersTakeItsSlots(t *testing.T) {
 			trigger()
 		}
 		if took := time.Since(began); took > 0 {
-			t.Errorf("a hundred triggers took %v", took)
+			t.Errorf("a hundred triggers took %v, want none", took)
 		}
 		time.Sleep(3 * time.Second)
 		if n := slow.running(); n != 2 {
@@ -274,7 +274,7 @@ func TestAPanicFailsItsSlotAndHarmsNoOther(t *testing.T) {
 	}
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US failed 1; GB done 4; " {
-		t.Fatalf("%s %v", states(worked), err)
+		t.Fatalf("%s %v, want \"US failed 1; GB done 4; \"", states(worked), err)
 	}
 	row := b.table.slot(worked[0].SlotKey)
 	if row.State != ingest.Failed || !strings.HasPrefix(row.Reason, "panic: index out of range in the upstream é") || strings.Contains(row.Reason, "\n") || len(row.Reason) > 310 {
@@ -346,7 +346,7 @@ func TestAStopWaitsForNoPassThatHangs(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		if got, rests := told.told(); got != "" || len(rests) != 0 {
-			t.Errorf("told %q, rested %v", got, rests)
+			t.Errorf("told %q, rested %v, want \"\" and 0", got, rests)
 		}
 		if row := b.table.slot(b.run.Schedule.(schedule)[0].SlotKey); row.State != ingest.Claimed {
 			t.Errorf("the slot is %s, want it claimed until its lease is over", row.State)

@@ -196,7 +196,7 @@ func (w *world) judge(t *testing.T) {
 	if lost := w.number(`
 		SELECT count(*) FROM slots WHERE kind = 'chart' AND state = 'done' AND due_at >= ?
 		AND videos <> (SELECT count(*) FROM placements WHERE slot = slots.id)`, w.bench.now.Add(-ingest.KeepFor).Unix()+1); lost > 0 {
-		w.Errorf("day %d: %d charts have lost places", w.up.day(), lost)
+		w.Errorf("day %d: %d charts have lost places, want none", w.up.day(), lost)
 	}
 	if used, arrived := w.bench.used(t), w.up.units(w.bench.now.Add(-24*time.Hour-30*time.Second)); used != arrived {
 		w.Errorf("day %d: the ledger has %d units in 24 hours, %d have arrived", w.up.day(), used, arrived)

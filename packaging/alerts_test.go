@@ -25,7 +25,7 @@ func TestAlertsFireAndClear(t *testing.T) {
 	days := read(t, "alerts_test.yml")
 	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(read(t, "alerts.yml"), -1)
 	if len(alerts) < 9 {
-		t.Errorf("only %d alerts", len(alerts))
+		t.Errorf("only %d alerts, want at least 9", len(alerts))
 	}
 	for _, m := range alerts {
 		cases := strings.Split(days, "alertname: "+m[1]+"\n")[1:]
@@ -50,7 +50,7 @@ func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 		exist["ingest_"+m[1]] = true
 	}
 	if len(exist) < 20 {
-		t.Fatalf("only %d metrics are read", len(exist))
+		t.Fatalf("only %d metrics are read, want at least 20", len(exist))
 	}
 	var dashboard struct {
 		UID    string `json:"uid"`
@@ -78,7 +78,7 @@ func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 		}
 	}
 	if len(texts) < 10 {
-		t.Errorf("only %d panels have queries", len(texts)-2)
+		t.Errorf("only %d panels have queries, want at least 10", len(texts)-2)
 	}
 	for where, text := range texts {
 		names := regexp.MustCompile(`\bingest_[a-z_]+`).FindAllString(text, -1)

@@ -95,7 +95,7 @@ func docFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../docs/*.md")
 	if err != nil || len(files) < 10 {
-		t.Fatalf("%d pages, %v", len(files), err)
+		t.Fatalf("%d pages, %v, want at least 10", len(files), err)
 	}
 	return files
 }

@@ -22,6 +22,6 @@ func TestAPatternOfTestsNamesTests(t *testing.T) {
 		}
 	}
 	if checked < 40 {
-		t.Errorf("%d names are checked", checked)
+		t.Errorf("%d names are checked, want at least 40", checked)
 	}
 }

@@ -15,7 +15,7 @@ var enabled = regexp.MustCompile(`systemctl enable --now (ingest[a-z.-]*)`)
 func TestUnitsThatAreEnabledStartAtBoot(t *testing.T) {
 	units, err := filepath.Glob("systemd/*")
 	if err != nil || len(units) < 3 {
-		t.Fatalf("units %q, %v", units, err)
+		t.Fatalf("units %q, %v, want at least 3", units, err)
 	}
 	named := map[string]bool{}
 	for _, doc := range append(units, "../README.md", "../docs/operation.md") {

@@ -105,7 +105,7 @@ func TestAccountsAreNamesThatKeysAndFilesCanHold(t *testing.T) {
 	}
 	for _, s := range []string{"", " ", "a b", "{a}", "a:b", "a/b", "a\n", "ä", "01234567890123456789012345678901234567890123456789012345678901234"} {
 		if err := quota.CheckAccount(s); !errors.Is(err, quota.ErrUnknown) {
-			t.Errorf("%q: %v", s, err)
+			t.Errorf("%q: %v, want error %v", s, err, quota.ErrUnknown)
 		}
 	}
 }

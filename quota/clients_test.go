@@ -107,6 +107,6 @@ func TestAClientsNameIsAName(t *testing.T) {
 func TestAClientsLimitNamesAPoolOfTheTariff(t *testing.T) {
 	err := tariff(t).LimitClients(map[string][]quota.Pool{"reports": {{Name: "unit"}}})
 	if !errors.Is(err, quota.ErrUnknown) || !strings.Contains(err.Error(), `client reports: unknown: pool "unit": did you mean "units"?`) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want error %v and \"client reports: unknown: pool \\\"unit\\\": did you mean \\\"units\\\"?\" in it", err, quota.ErrUnknown)
 	}
 }

@@ -125,12 +125,12 @@ func TestCheapCallsGoOnWithinTheEmergencyBudget(t *testing.T) {
 	for range 3 {
 		d.openJournal(path, remote)
 		if n, _ := d.emergencies(); n != 0 {
-			t.Errorf("%d more after the journal was opened again", n)
+			t.Errorf("%d more after the journal was opened again, want 0", n)
 		}
 	}
 	d.now = d.now.Add(24*time.Hour + 58*time.Minute) // the longest window of the pool is a day of 25 hours
 	if n, _ := d.emergencies(); n != 0 {
-		t.Errorf("%d more within the pool's longest window", n)
+		t.Errorf("%d more within the pool's longest window, want 0", n)
 	}
 	d.now = d.now.Add(3 * time.Minute)
 	if n, _ := d.emergencies(); n != 50 {
@@ -151,7 +151,7 @@ func TestACallThatNeverLeftIsGivenBackToTheEmergencyBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := d.Refund(t.Context(), got); !errors.Is(err, quota.ErrNotRefundable) {
-			t.Fatalf("twice: %v", err)
+			t.Fatalf("twice: %v, want error %v", err, quota.ErrNotRefundable)
 		}
 		d.now = d.now.Add(time.Second)
 	}
@@ -161,7 +161,7 @@ func TestACallThatNeverLeftIsGivenBackToTheEmergencyBudget(t *testing.T) {
 	}
 	d.now = d.now.Add(protocol.RefundWithin + time.Second)
 	if err := d.Refund(t.Context(), late); !errors.Is(err, quota.ErrNotRefundable) {
-		t.Errorf("late: %v", err)
+		t.Errorf("late: %v, want error %v", err, quota.ErrNotRefundable)
 	}
 	if n, _ := d.emergencies(); n != 49 {
 		t.Errorf("%d more went on, want 49: one was not given back in time", n)
@@ -171,7 +171,7 @@ func TestACallThatNeverLeftIsGivenBackToTheEmergencyBudget(t *testing.T) {
 		t.Errorf("the ledger is back: %+v %v, want 51 used", got, err)
 	}
 	if err := d.Refund(t.Context(), late); !errors.Is(err, quota.ErrNotRefundable) {
-		t.Errorf("synced: %v", err)
+		t.Errorf("synced: %v, want error %v", err, quota.ErrNotRefundable)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestEmergencyBudgetSurvivesAClockThatIsSetBack(t *testing.T) {
 	d.emergencies()
 	d.now = d.now.Add(-48 * time.Hour)
 	if n, _ := d.emergencies(); n != 0 {
-		t.Errorf("%d more with the clock two days back", n)
+		t.Errorf("%d more with the clock two days back, want 0", n)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestExpensiveCallsFailClosed(t *testing.T) {
 	for cost, open := range map[int64]bool{10: true, 11: false} { // 0.1% of 10,000
 		d.Tariff.Methods["some.list"] = quota.Cost{"units": cost}
 		if got, err := d.try("some.list", quota.Manual); got.Allowed != open || (err == nil) != open {
-			t.Errorf("a cost of %d: %+v %v", cost, got, err)
+			t.Errorf("a cost of %d: %+v %v, want %v and %v", cost, got, err, open, open)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func TestWithoutAReserveEverythingFailsClosed(t *testing.T) {
 	d, _ := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	d.EmergencyAccount = nil
 	if got, err := d.try("videos.list", quota.Scheduled); !errors.Is(err, quota.ErrClosed) {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("%+v %v, want error %v", got, err, quota.ErrClosed)
 	}
 }
 
@@ -246,7 +246,7 @@ func TestEmergenciesAreSyncedBeforeTheNextTake(t *testing.T) {
 		t.Errorf("seven went on, the ledger is back, and one more: %+v", got.Pools[0])
 	}
 	if got := d.take("videos.list", quota.Scheduled); got.Pools[0].Windows[0].Used != 9 {
-		t.Errorf("synced once, and %d used", got.Pools[0].Windows[0].Used)
+		t.Errorf("synced once, and %d used, want 9", got.Pools[0].Windows[0].Used)
 	}
 	spent, err := d.Ledger.Spent(t.Context(), "default", began, 0)
 	want := quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"}, Amount: 9}
@@ -296,7 +296,7 @@ func TestTheReportShowsTheCallsWithoutTheLedger(t *testing.T) {
 		look := func() quota.EmergencyLeft {
 			r, err := d.Report(t.Context())
 			if !errors.Is(err, quota.ErrUnavailable) || len(r.EmergencyLeft) != 1 || r.EmergencyLeft[0].Pool != "units" {
-				t.Fatalf("%s: %+v, %v", name, r.EmergencyLeft, err)
+				t.Fatalf("%s: %+v, %v, want error %v, 1 and \"units\"", name, r.EmergencyLeft, err, quota.ErrUnavailable)
 			}
 			return r.EmergencyLeft[0]
 		}
@@ -396,11 +396,11 @@ func TestEmergenciesKeepToTheLastKnownRest(t *testing.T) {
 	d.take("videos.list", quota.Scheduled)
 	remote.err = errDown
 	if n, err := d.emergencies(); n != 3 || !errors.Is(err, quota.ErrClosed) {
-		t.Errorf("%d went on (%v), and 3 of 9,500 were left", n, err)
+		t.Errorf("%d went on (%v), and 3 of 9,500 were left, want 3 and error %v", n, err, quota.ErrClosed)
 	}
 	d.at("2026-06-02 00:00:01") // another day of the provider, but the 24 hours are not over
 	if n, _ := d.emergencies(); n != 0 {
-		t.Errorf("%d more went on after midnight", n)
+		t.Errorf("%d more went on after midnight, want 0", n)
 	}
 	d.at("2026-06-02 12:02:00")
 	if n, _ := d.emergencies(); n != 47 {

@@ -30,7 +30,7 @@ func TestANoFarBelowOurOwnCountIsDoubted(t *testing.T) {
 	wait := no(d.take("videos.list", quota.Scheduled))
 	within(wait, 5*time.Minute)
 	if p := d.pool("units"); p.Probe != 1 {
-		t.Errorf("probe %d", p.Probe)
+		t.Errorf("probe %d, want 1", p.Probe)
 	}
 	refused := d.take("videos.list", quota.Scheduled)
 	const want = "units: the provider said no at 101 used of 10,000: another tool may use this project, or its limit is lower; one call tries again (probe 1)"
@@ -159,7 +159,7 @@ func TestOneProbeForAll(t *testing.T) {
 		if g.Probe {
 			probes++
 		} else if !strings.Contains(g.Refusal.String(), "one call tries again") {
-			t.Errorf("refused: %v", g.Refusal)
+			t.Errorf("refused: %v, want \"one call tries again\" in it", g.Refusal)
 		}
 	}
 	if used := d.pool("units").Windows[0].Used; probes != 1 || used != 2 {

@@ -131,7 +131,7 @@ func TestRefusalIsAValueThatSaysWhy(t *testing.T) {
 		}
 	}
 	if text := d.Explain(t.Context(), quota.Decision{Allowed: true}); text != "" {
-		t.Errorf("an admitted call is explained by %q", text)
+		t.Errorf("an admitted call is explained by %q, want \"\"", text)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestUnknownMethodsPurposesAndPoolsAreErrorsWithAHint(t *testing.T) {
 		}
 	}
 	if used := d.pool("units").Windows[0].Used; used != 0 {
-		t.Errorf("%d were charged", used)
+		t.Errorf("%d were charged, want 0", used)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestACostAboveEveryLimitIsAnError(t *testing.T) {
 	for purpose, never := range map[quota.Purpose]bool{quota.Scheduled: true, quota.Backfill: true, quota.Manual: false} {
 		_, err := d.Take(t.Context(), quota.Request{Method: "captions.download", Purpose: purpose})
 		if errors.Is(err, quota.ErrNeverFits) != never {
-			t.Errorf("9,501 for %s: %v", purpose, err)
+			t.Errorf("9,501 for %s: %v, want %v", purpose, err, never)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestDrainClosesThePoolsOfTheCallAndReportsTheDrift(t *testing.T) {
 		}
 		for _, pool := range []string{"units", "search"} {
 			if p := d.pool(pool); p.Remaining[quota.Manual] != 0 {
-				t.Errorf("pool %q is spent: all that the call drew is, but %+v", unknown, p)
+				t.Errorf("pool %q is spent: all that the call drew is, but %+v, want 0", unknown, p)
 			}
 		}
 	}
@@ -325,7 +325,7 @@ func TestResetIsNotedWithWhoAndWhen(t *testing.T) {
 		}
 	}
 	if !strings.Contains(log.String(), "reset by hand") || !strings.Contains(log.String(), "by=ann") {
-		t.Errorf("the log says %q", log.String())
+		t.Errorf("the log says %q, want \"reset by hand\" in it and \"by=ann\" in it", log.String())
 	}
 	d.now = d.now.Add(time.Second)
 	if err := d.DrainByHand(t.Context(), "units", false); err != nil {
@@ -343,11 +343,11 @@ func TestRefundGivesBackATakeOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.Refund(t.Context(), got); !errors.Is(err, quota.ErrNotRefundable) {
-		t.Errorf("twice: %v", err)
+		t.Errorf("twice: %v, want error %v", err, quota.ErrNotRefundable)
 	}
 	for _, pool := range []string{"units", "search"} {
 		if used := d.pool(pool).Windows[0].Used; used != 0 {
-			t.Errorf("%s: %d used", pool, used)
+			t.Errorf("%s: %d used, want 0", pool, used)
 		}
 	}
 	if err := d.Refund(t.Context(), quota.Decision{Allowed: true, Degraded: true}); !errors.Is(err, quota.ErrNotRefundable) {

@@ -89,7 +89,7 @@ func FuzzShare(f *testing.F) {
 			return
 		}
 		if of := share.Of(quota.MaxLimit); of < 1 || of > quota.MaxLimit {
-			t.Fatalf("%q of %d is %d", s, int64(quota.MaxLimit), of)
+			t.Fatalf("%q of %d is %d, want at least 1 and at most %v", s, int64(quota.MaxLimit), of, quota.MaxLimit)
 		}
 		if again, err := quota.ParseShare(share.String()); err != nil || again != share {
 			t.Fatalf("%q is written %v and read as %v (%v)", s, share, again, err)

@@ -120,7 +120,7 @@ func TestCostOfAPoolThatIsNotCountedIsAnError(t *testing.T) {
 	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	d.Tariff.Methods["search.list"] = quota.Cost{"units": 100, "serach": 1}
 	if got, err := d.Take(t.Context(), search); !errors.Is(err, quota.ErrUnknown) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("%+v, %v, want error %v", got, err, quota.ErrUnknown)
 	}
 	d.Tariff.Methods["search.list"] = quota.Cost{"units": 100, "search": 1}
 	if used := d.pool("units").Windows[0].Used; used != 0 {
@@ -149,7 +149,7 @@ func TestATariffMadeByHandIsChecked(t *testing.T) {
 		postErr := d.Post(t.Context(), quota.Who{Purpose: quota.Manual}, quota.Cost{"units": 1}, d.now)
 		for what, err := range map[string]error{"take": takeErr, "fits": fitsErr, "take up to": upToErr, "report": reportErr, "post": postErr} {
 			if !errors.Is(err, quota.ErrUnknown) {
-				t.Errorf("%s: %s: %v", name, what, err)
+				t.Errorf("%s: %s: %v, want error %v", name, what, err, quota.ErrUnknown)
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func TestATariffMadeByHandIsChecked(t *testing.T) {
 	for _, calls := range []int{1 << 62, quota.MaxLimit + 1, quota.MaxLimit/100 + 1} {
 		got, err := d.Take(t.Context(), quota.Request{Method: "search.list", Purpose: quota.Scheduled, Calls: calls})
 		if !errors.Is(err, quota.ErrNeverFits) {
-			t.Errorf("%d calls: %+v, %v", calls, got, err)
+			t.Errorf("%d calls: %+v, %v, want error %v", calls, got, err, quota.ErrNeverFits)
 		}
 	}
 	if used := d.pool("units").Windows[0].Used; used != 0 {

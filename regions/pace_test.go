@@ -40,7 +40,7 @@ func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 		var got []string
 		for _, slot := range paced.Due(tt.known, tt.now) {
 			if slot.State != ingest.Due {
-				t.Errorf("%s: %+v is %s", tt.name, slot.SlotKey, slot.State)
+				t.Errorf("%s: %+v is %s, want %v", tt.name, slot.SlotKey, slot.State, ingest.Due)
 			}
 			got = append(got, slot.Key+slot.DueAt.Format(" 15:04"))
 		}

@@ -207,7 +207,7 @@ func TestARefusalEchoesNothingThatATerminalObeys(t *testing.T) {
 				continue
 			}
 			if i := strings.IndexFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' && !unicode.IsLetter(r) || r == unicode.ReplacementChar }); i >= 0 {
-				t.Errorf("%+v: the error has the raw %q: %q", job, err.Error()[i:], err)
+				t.Errorf("%+v: the error has the raw %q: %q, want less than 0", job, err.Error()[i:], err)
 			}
 		}
 	}
@@ -258,7 +258,7 @@ func TestNextTimesAreTheFirstOfTheFirstKey(t *testing.T) {
 			t.Errorf("%v: next %v, want %v", job, next, all[0].DueAt)
 		}
 		if got := s.NextTimes(now, 0); len(got) > 0 {
-			t.Errorf("%v: none was asked for: %v", job, got)
+			t.Errorf("%v: none was asked for: %v, want none", job, got)
 		}
 	}
 }
@@ -266,7 +266,7 @@ func TestNextTimesAreTheFirstOfTheFirstKey(t *testing.T) {
 func TestParseKnowsCountries(t *testing.T) {
 	for in, want := range map[string]ingest.Region{"US": "US", "gb": "GB", " de ": "DE", "CA": "CA"} {
 		if got, err := regions.Parse(in); err != nil || got != want {
-			t.Errorf("Parse(%q) = %q, %v", in, got, err)
+			t.Errorf("Parse(%q) = %q, %v, want %v", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "U", "USA", "XX", "ZZ", "UK", "EU", "U\x00", "840", "🇺🇸"} {

@@ -48,11 +48,11 @@ func TestABackupIsAStoreOfItsOwn(t *testing.T) {
 		}
 		wantEntries(t, dir, "ingest.db")
 		if mode := scalar[string](t, raw(t, file), `PRAGMA journal_mode`); mode != "wal" {
-			t.Errorf("journal mode %s", mode)
+			t.Errorf("journal mode %s, want \"wal\"", mode)
 		}
 		copied := open(t, dir, &handClock{t: noon})
 		if got := ranks(t, copied, "US"); got != "1 a, 2 b" {
-			t.Errorf("the chart is %q", got)
+			t.Errorf("the chart is %q, want \"1 a, 2 b\"", got)
 		}
 		if got := search(t, copied, store.SearchQuery{Text: "birne"}); !slices.Equal(got, []string{"b"}) {
 			t.Errorf("found %v", got)
@@ -94,7 +94,7 @@ func TestABackupNeverOverwrites(t *testing.T) {
 		wantEntries(t, dir, name)
 	}
 	if _, err := s.Backup(t.Context(), s.Path()); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("onto itself: %v", err)
+		t.Errorf("onto itself: %v, want error %v", err, fs.ErrExist)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestABackupIsOfOneMomentWhileOthersWork(t *testing.T) {
 	for n := range 3 {
 		c := open(t, filepath.Join(dir, strconv.Itoa(n)), &handClock{t: noon})
 		if found, err := c.CheckOpen(t.Context()); err != nil || len(found) > 0 {
-			t.Errorf("backup %d: %v, %v", n, found, err)
+			t.Errorf("backup %d: %v, %v, want none", n, found, err)
 		}
 		if n := scalar[int](t, raw(t, c.Path()), `
 			SELECT count(*) FROM slots WHERE state = 'done' AND videos <> (SELECT count(*) FROM placements WHERE slot = slots.id)`); n > 0 {

@@ -23,18 +23,18 @@ func TestACancelThatDiesHalfwayLeavesNothingToClaim(t *testing.T) {
 		t.Fatalf("it was not killed: %v", err)
 	}
 	if n := scalar[int](t, db, `SELECT count(*) FROM slots WHERE state = 'skipped'`); n < 1000 || n >= 1500 {
-		t.Errorf("it died at the 1500th piece, when %d had ended: its steps are too large", n)
+		t.Errorf("it died at the 1500th piece, when %d had ended: its steps are too large, want at least 1000 and less than 1500", n)
 	}
 	claimNone(t, s, piecesOf(b, "b", clock.now()))
 	if waiting, err := s.WaitingBackfills(t.Context()); err != nil || len(waiting) != 0 {
-		t.Errorf("serve would carry on %v, %v", waiting, err)
+		t.Errorf("serve would carry on %v, %v, want 0", waiting, err)
 	}
 	st := status(t, s, b.ID)
 	if st.Cancelled.IsZero() || st.Open() != 1 || st.Pieces[ingest.Skipped] != 2499 || st.Pieces[ingest.Claimed] != 1 {
 		t.Errorf("halfway: cancelled at %s, %v", st.Cancelled, st.Pieces)
 	}
 	if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
-		t.Errorf("doctor finds %q, %v", found, err)
+		t.Errorf("doctor finds %q, %v, want none", found, err)
 	}
 	if _, err := db.ExecContext(t.Context(), `DROP TRIGGER dies`); err != nil {
 		t.Fatal(err)
@@ -43,14 +43,14 @@ func TestACancelThatDiesHalfwayLeavesNothingToClaim(t *testing.T) {
 		t.Errorf("again: %v, %v", did, err)
 	}
 	if n := scalar[int](t, db, `SELECT count(*) FROM series JOIN slots ON series = series.id WHERE open IS NULL AND state = 'skipped' AND reason <> ''`); n != 2499 {
-		t.Errorf("%d rows have ended", n)
+		t.Errorf("%d rows have ended, want 2499", n)
 	}
 	if st := status(t, s, b.ID); !st.Cancelled.Equal(noon.Add(time.Minute)) {
 		t.Errorf("it was cancelled at %s", st.Cancelled)
 	}
 	ids := queuedIDs(t, s, running)
 	if got := saveFound(t, s, running, ids, ids...); got.State != ingest.Skipped {
-		t.Errorf("the page in flight left %+v", got)
+		t.Errorf("the page in flight left %+v, want %v", got, ingest.Skipped)
 	}
 	if did, err := s.CancelBackfill(t.Context(), b.ID, clock.now()); did || err != nil {
 		t.Errorf("when all has ended: %v, %v", did, err)

@@ -42,6 +42,6 @@ func TestRealChartsComeBackAsTheyWere(t *testing.T) {
 	}
 	bytes := scalar[int](t, db, `SELECT sum(pgsize) FROM dbstat WHERE name IN ('placements', 'placements_video')`)
 	if per := bytes / placements; per > 60 {
-		t.Errorf("%d bytes a placement with its index", per)
+		t.Errorf("%d bytes a placement with its index, want at most 60", per)
 	}
 }

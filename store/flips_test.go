@@ -44,7 +44,7 @@ func flipBits(t *testing.T, flips int) {
 		t.Fatal(err)
 	}
 	if found, err := checkFile(t, dir); err != nil || len(found) > 0 {
-		t.Fatalf("before any flips: %q, %v", found, err)
+		t.Fatalf("before any flips: %q, %v, want none", found, err)
 	}
 	queries := someQueries(rng, titles)
 	want := answers(t, dir, queries)
@@ -100,7 +100,7 @@ func TestAnIndexThatHoldsOtherWordsIsFoundAndBuiltAgain(t *testing.T) {
 	}
 	found, err := checkFile(t, dir)
 	if err != nil || len(found) != 2 || found[0] != "video_text holds other words than 1 video has" || !strings.HasPrefix(found[1], "video_text lists other videos for ") {
-		t.Errorf("found %q, %v", found, err)
+		t.Errorf("found %q, %v, want 2, \"video_text holds other words than 1 video has\" and \"video_text lists other videos for \" at the beginning", found, err)
 	}
 	if r := repair(t, dir); !slices.Equal(r.Done, []string{"emptied the index, which was damaged", "indexed 60 videos"}) || r.Broken != "" {
 		t.Errorf("repaired %+v", r)

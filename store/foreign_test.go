@@ -50,7 +50,7 @@ func TestAStoreWithAForeignSchemaIsNotTrusted(t *testing.T) {
 			}
 			mended := open(t, dir, &handClock{t: noon})
 			if got := ranks(t, mended, "US"); got != "1 a, 2 b" {
-				t.Errorf("after a repair the chart is %q: %+v", got, r)
+				t.Errorf("after a repair the chart is %q: %+v, want \"1 a, 2 b\"", got, r)
 			}
 		})
 	}

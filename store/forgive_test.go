@@ -89,7 +89,7 @@ func TestAVideoWithoutAnyOneWordIsFound(t *testing.T) {
 		}
 		for _, h := range r.Items {
 			if lacks := n - len(strings.Fields(h.Video.Title)); lacks != 1 {
-				t.Errorf("of %d words %q lacks %d", n, h.Video.Title, lacks)
+				t.Errorf("of %d words %q lacks %d, want 1", n, h.Video.Title, lacks)
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func TestTheQueryIsMarkedInTheTitle(t *testing.T) {
 	}
 	out, err := json.Marshal([]text.Span{{0, 3}})
 	if err != nil || string(out) != "[[0,3]]" {
-		t.Errorf("in JSON: %s, %v", out, err)
+		t.Errorf("in JSON: %s, %v, want \"[[0,3]]\"", out, err)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestAPhraseThatMatchesATitleMarksIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(r.Items) != 1 || len(r.Items[0].Highlight) != 1 {
-			t.Errorf("%q: %+v", title, r.Items)
+			t.Errorf("%q: %+v, want 1 and 1", title, r.Items)
 		}
 	}
 }

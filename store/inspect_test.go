@@ -40,7 +40,7 @@ func TestInspectReadsAStoreAndLeavesItAlone(t *testing.T) {
 			t.Errorf("%+v, %v, want %+v", of, err, want)
 		}
 		if found, err := s.Check(t.Context(), 0); err != nil || len(found) > 0 {
-			t.Errorf("%q, %v", found, err)
+			t.Errorf("%q, %v, want none", found, err)
 		}
 		slots, err = s.SlotSummary(t.Context(), time.Unix(0, 0), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 		return err
@@ -94,7 +94,7 @@ func contents(t *testing.T, dir string) (list []string) {
 
 func TestInspectAndOpenRefuseTheSameFiles(t *testing.T) {
 	if err := inspect(t, t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("none there: %v", err)
+		t.Errorf("none there: %v, want error %v", err, fs.ErrNotExist)
 	}
 	for change, want := range map[string]any{
 		`PRAGMA application_id = 7`: new(*store.ApplicationError), `PRAGMA user_version = 99`: new(*store.VersionError),
@@ -116,7 +116,7 @@ func TestInspectAndOpenRefuseTheSameFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := inspect(t, dir); !errors.Is(err, store.ErrEmpty) {
-		t.Errorf("an empty file: %v", err)
+		t.Errorf("an empty file: %v, want error %v", err, store.ErrEmpty)
 	}
 }
 

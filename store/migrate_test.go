@@ -140,7 +140,7 @@ func TestAnOlderStoreIsMigratedAfterABackup(t *testing.T) {
 		t.Errorf("the backup has the schema\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(was, "\n"))
 	}
 	if info, err := os.Stat(backup); err != nil || info.Mode().Perm()&0o077 != 0 {
-		t.Errorf("the backup: %v, %v", info.Mode(), err)
+		t.Errorf("the backup: %v, %v, want 0", info.Mode(), err)
 	}
 }
 
@@ -160,13 +160,13 @@ func TestAMigrationThatFailsLeavesTheStoreAndItsBackup(t *testing.T) {
 			}
 			db := raw(t, path)
 			if got := shape(t, db); !slices.Equal(got, before) {
-				t.Errorf("the schema is now %v", got)
+				t.Errorf("the schema is now %v, want %v", got, before)
 			}
 			if got := dump(t, db, "placements", []string{"slot", "rank"}); !slices.Equal(got, whole) {
-				t.Errorf("placements are now %v", got)
+				t.Errorf("placements are now %v, want %v", got, whole)
 			}
 			if got := backupsOf(t, dir); len(got) != 1 {
-				t.Errorf("beside it lie %v", got)
+				t.Errorf("beside it lie %v, want 1", got)
 			}
 		})
 		// A program whose migration works continues with the same store.
@@ -188,7 +188,7 @@ func TestNothingIsMigratedWithoutABackup(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if version := scalar[int](t, raw(t, filepath.Join(dir, "ingest.db")), `PRAGMA user_version`); version != 1 {
-		t.Errorf("it has version %d now", version)
+		t.Errorf("it has version %d now, want 1", version)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestOfManyProcessesOneMigrates(t *testing.T) {
 	}
 	all.Wait()
 	if got := backupsOf(t, dir); len(got) != 1 || upgrades.Load() != 1 {
-		t.Errorf("%d said that they migrated; beside it lie %v", upgrades.Load(), got)
+		t.Errorf("%d said that they migrated; beside it lie %v, want 1 and 1", upgrades.Load(), got)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestAMigrationClearsAKilledOnesLeftoversAway(t *testing.T) {
 	store.SetSteps(t, addMood)
 	open(t, dir, &handClock{t: noon})
 	if got := backupsOf(t, dir); len(got) != 1 || !strings.HasPrefix(got[0], "ingest.db.v1-backup-2026") {
-		t.Errorf("beside it lie %v", got)
+		t.Errorf("beside it lie %v, want 1 and \"ingest.db.v1-backup-2026\" at the beginning", got)
 	}
 }
 
@@ -245,6 +245,6 @@ func TestAReaderOrAnotherUpstreamDoesNotMigrate(t *testing.T) {
 		t.Errorf("another upstream: %v", err)
 	}
 	if got := scalar[int](t, raw(t, filepath.Join(dir, "ingest.db")), `PRAGMA user_version`); got != 1 || len(backupsOf(t, dir)) != 0 {
-		t.Errorf("version %d, beside it %v", got, backupsOf(t, dir))
+		t.Errorf("version %d, beside it %v, want 1 and 0", got, backupsOf(t, dir))
 	}
 }

@@ -106,7 +106,7 @@ func TestEveryTickIsRecordedOnceHoweverManyRunsMissIt(t *testing.T) {
 		}
 		for n := range newestTick(t, s) + 1 {
 			if times[tick(n)] != 1 {
-				t.Fatalf("round %d: tick %d is recorded %d times in %q", round, n, times[tick(n)], rows(t, s, store.SlotFilter{}))
+				t.Fatalf("round %d: tick %d is recorded %d times in %q, want 1", round, n, times[tick(n)], rows(t, s, store.SlotFilter{}))
 			}
 		}
 		if len(slots) >= len(times) {

@@ -71,7 +71,7 @@ func TestAReaderOpensAnyUpstreamAndWritesNothing(t *testing.T) {
 	}
 	defer func() { _ = r.Close() }()
 	if got := search(t, r, store.SearchQuery{Text: "findling"}); len(got) != 1 {
-		t.Errorf("found %v", got)
+		t.Errorf("found %v, want 1", got)
 	}
 	addDue(t, w, due("GB", noon))
 	if _, _, err := r.Claim(t.Context(), by("r", noon)); !errors.Is(err, store.ErrReadOnly) {
@@ -197,7 +197,7 @@ func TestARefusedCreationLeavesNothing(t *testing.T) {
 		}
 		_, err := store.Open(t.Context(), filepath.Join(base, "a"), store.Options{Upstream: upstream})
 		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "writable") {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want error %v and \"writable\" in it", err, fs.ErrPermission)
 		}
 		wantEntries(t, base)
 	})
@@ -236,7 +236,7 @@ func TestManyMayCreateTheStoreAtOnce(t *testing.T) {
 	wg.Wait()
 	drafts, err := filepath.Glob(filepath.Join(dir, "*.new-*"))
 	if err != nil || len(drafts) > 0 {
-		t.Errorf("left behind: %v (%v)", drafts, err)
+		t.Errorf("left behind: %v (%v), want none", drafts, err)
 	}
 }
 
@@ -251,6 +251,6 @@ func TestAFullDiskSaysWhichFileAndWhatToTry(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if got := search(t, s, store.SearchQuery{Text: "long"}); len(got) != 0 {
-		t.Errorf("half a page is visible: %v", got)
+		t.Errorf("half a page is visible: %v, want 0", got)
 	}
 }

@@ -120,7 +120,7 @@ func TestATitleWithTheWordsOneBehindTheOtherComesFirst(t *testing.T) {
 func TestTheShorterTitleComesFirst(t *testing.T) {
 	s := titles(t, "Lion one two six", "Lion one")
 	if got := search(t, s, store.SearchQuery{Text: "lion"}); strings.Join(got, " ") != "b a" {
-		t.Errorf("got %v", got)
+		t.Errorf("got %v, want \"b a\"", got)
 	}
 }
 

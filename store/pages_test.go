@@ -64,7 +64,7 @@ func TestReadersSeeWholePagesWhileOneIsWritten(t *testing.T) {
 		}
 		c, err := reader.Chart(t.Context(), "US", time.Time{}, true)
 		if err != nil || len(c.Items)%50 != 0 {
-			t.Fatalf("read %d: %d placements, %v", reads, len(c.Items), err)
+			t.Fatalf("read %d: %d placements, %v, want 0", reads, len(c.Items), err)
 		}
 	}
 }
@@ -77,16 +77,16 @@ func TestSavedPagesOutliveAKill(t *testing.T) {
 			s := open(t, dir, &handClock{t: noon})
 			db := raw(t, s.Path())
 			if got := scalar[string](t, db, `PRAGMA integrity_check`); got != "ok" {
-				t.Errorf("integrity: %s", got)
+				t.Errorf("integrity: %s, want \"ok\"", got)
 			}
 			if n := scalar[int](t, db, `SELECT count(*) FROM (SELECT slot FROM placements GROUP BY slot HAVING count(*) % 50 <> 0)`); n != 0 {
-				t.Errorf("%d slots have half a page", n)
+				t.Errorf("%d slots have half a page, want 0", n)
 			}
 			if n := scalar[int](t, db, `SELECT count(*) FROM placements`); n < acknowledged {
 				t.Errorf("%d placements, %d were acknowledged", n, acknowledged)
 			}
 			if n := scalar[int](t, db, `SELECT count(*) FROM slots WHERE videos <> (SELECT count(*) FROM placements WHERE slot = slots.id)`); n != 0 {
-				t.Errorf("%d slots have a wrong count of videos", n)
+				t.Errorf("%d slots have a wrong count of videos, want 0", n)
 			}
 			videos, indexed := scalar[int](t, db, `SELECT count(*) FROM videos`), scalar[int](t, db, `SELECT count(*) FROM video_text_docsize`)
 			if videos != indexed {
@@ -123,7 +123,7 @@ func killAfter(t *testing.T, dir string, pages int) int {
 	}
 	_ = cmd.Wait() // "signal: killed"
 	if saved < pages {
-		t.Fatalf("the process ended by itself after %d pages", saved)
+		t.Fatalf("the process ended by itself after %d pages, want at least %v", saved, pages)
 	}
 	return saved * 50
 }

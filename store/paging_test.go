@@ -203,7 +203,7 @@ func TestTaggedVideosAreSearchedAfterNamedOnes(t *testing.T) {
 		for most, capped := range map[int]bool{26: true, 27: false} {
 			store.SetMaxMatches(t, most)
 			if r, err := s.Search(t.Context(), q); err != nil || r.Capped != capped {
-				t.Errorf("%+v: %v, capped %v: 27 match, of which %d are looked at", q, err, r.Capped, most)
+				t.Errorf("%+v: %v, capped %v: 27 match, of which %d are looked at, want %v", q, err, r.Capped, most, capped)
 			}
 		}
 	}

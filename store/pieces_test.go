@@ -21,10 +21,10 @@ func TestAnIDThatVanishedIsNotedAndItsVideoInDoubt(t *testing.T) {
 		t.Errorf("kept %s: a refresh adds no video, and has seen none", got)
 	}
 	if ids, err := s.VideosInDoubt(t.Context(), clock.now(), 9); err != nil || len(ids) != 1 || ids[0] != "a" {
-		t.Errorf("in doubt are %q, %v", ids, err)
+		t.Errorf("in doubt are %q, %v, want 1 and \"a\"", ids, err)
 	}
 	if st := status(t, s, b.ID); st.Vanished != 1 {
-		t.Errorf("%d vanished", st.Vanished)
+		t.Errorf("%d vanished, want 1", st.Vanished)
 	}
 }
 
@@ -49,12 +49,12 @@ func TestABackfillIsDeletedAMonthAfterItsEnd(t *testing.T) {
 	clock.move(ingest.KeepFor)
 	sweep()
 	if st := status(t, s, done.ID); st.Pieces[ingest.Done] != 6 {
-		t.Errorf("to the day there are %+v", st.Pieces)
+		t.Errorf("to the day there are %+v, want 6", st.Pieces)
 	}
 	clock.move(2 * time.Hour)
 	sweep()
 	if _, err := s.FindBackfill(t.Context(), done.ID); !errors.Is(err, store.ErrNoBackfill) {
-		t.Errorf("after a month: %v", err)
+		t.Errorf("after a month: %v, want error %v", err, store.ErrNoBackfill)
 	}
 	db := raw(t, s.Path())
 	if n := scalar[int](t, db, `SELECT (SELECT count(*) FROM vanished) + (SELECT count(*) FROM pieces) + (SELECT count(*) FROM slots)`); n != 4 {
@@ -62,6 +62,6 @@ func TestABackfillIsDeletedAMonthAfterItsEnd(t *testing.T) {
 	}
 	again := claim(t, s, piecesOf(open, "a", clock.now()))
 	if again.Token != "" || again.Pages != 0 || len(queuedIDs(t, s, again)) != 0 {
-		t.Errorf("ids that were found a month ago are kept: %+v", again)
+		t.Errorf("ids that were found a month ago are kept: %+v, want \"\", 0 and 0", again)
 	}
 }

@@ -100,7 +100,7 @@ func TestRepairCorrectsContradictingTables(t *testing.T) {
 			}
 			sound(t, s)
 			if again := repair(t, dir); len(again.Found) > 0 || len(again.Done) > 0 {
-				t.Errorf("repaired again %+v", again)
+				t.Errorf("repaired again %+v, want at most 0 and at most 0", again)
 			}
 			wantEntries(t, dir, "ingest.db", "ingest.db-shm", "ingest.db-wal")
 		})
@@ -111,7 +111,7 @@ func TestRepairCorrectsContradictingTables(t *testing.T) {
 func sound(t *testing.T, s *store.Store) {
 	t.Helper()
 	if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
-		t.Errorf("check says %q, %v", found, err)
+		t.Errorf("check says %q, %v, want none", found, err)
 	}
 	db := raw(t, s.Path())
 	defer func() { _ = db.Close() }()
@@ -120,7 +120,7 @@ func sound(t *testing.T, s *store.Store) {
 	}
 	chart(t, s, "CA", noon, page(titled("v0001", "Film 0001 neu"), titled("never-seen", "Neu")))
 	if got := ranks(t, s, "CA"); got != "1 v0001, 2 never-seen" {
-		t.Errorf("the next chart is %q", got)
+		t.Errorf("the next chart is %q, want \"1 v0001, 2 never-seen\"", got)
 	}
 	if got := search(t, s, store.SearchQuery{Text: `"0001 neu"`}); !slices.Equal(got, []string{"v0001"}) {
 		t.Errorf("the next chart is found as %v", got)
@@ -200,7 +200,7 @@ func TestRepairMovesTheReadableRows(t *testing.T) {
 			s := open(t, dir, &handClock{t: noon})
 			lost, err := s.LostSlots(t.Context())
 			if unknown := tt.table == "slots" || tt.table == "series"; err != nil || lost.Equal(noon) != unknown {
-				t.Errorf("slots were lost at %v, %v", lost, err)
+				t.Errorf("slots were lost at %v, %v, want %v", lost, err, unknown)
 			}
 			db = raw(t, path)
 			if got := scalar[int](t, db, `SELECT coalesce(sum(units), 0) FROM slots JOIN series ON series.id = series`); tt.table != "slots" && got != units {
@@ -208,10 +208,10 @@ func TestRepairMovesTheReadableRows(t *testing.T) {
 			}
 			if half := scalar[int](t, db, `
 				SELECT count(*) FROM slots WHERE state = 'done' AND videos <> (SELECT count(*) FROM placements WHERE slot = slots.id)`); half > 0 {
-				t.Errorf("%d charts are half", half)
+				t.Errorf("%d charts are half, want none", half)
 			}
 			if got := scalar[int](t, db, `SELECT count(*) FROM videos`); got < 300 {
-				t.Errorf("%d videos of 450 are left", got)
+				t.Errorf("%d videos of 450 are left, want at least 300", got)
 			}
 			sound(t, s)
 			if kept, err := os.Stat(r.Broken); tt.table != "video_text_data" && (err != nil || kept.Mode().Perm()&0o077 != 0) {
@@ -293,7 +293,7 @@ func TestRepairRefusesForeignFiles(t *testing.T) {
 			t.Errorf("%s: %+v, %v", pragma, r, err)
 		}
 		if kept, err := filepath.Glob(filepath.Join(dir, "*.broken-*")); err != nil || len(kept) > 0 {
-			t.Errorf("made %v", kept)
+			t.Errorf("made %v, want none", kept)
 		}
 	}
 	if _, err := store.Repair(t.Context(), t.TempDir(), store.Options{}); !errors.Is(err, fs.ErrNotExist) {
@@ -330,13 +330,13 @@ func TestADamagedPageIsFoundOrHarmless(t *testing.T) {
 		case errors.As(err, &application), errors.As(err, &version):
 			refused++
 			if after, err := os.ReadFile(path); err != nil || !slices.Equal(before, after) {
-				t.Errorf("seed %d: what was refused was changed (%v)", seed, err)
+				t.Errorf("seed %d: what was refused was changed (%v), want %v", seed, err, after)
 			}
 			continue
 		case err == nil && len(said) == 0:
 			harmless++
 			if got := truth(t, raw(t, path)); !slices.Equal(got, whole) {
-				t.Errorf("seed %d: other rows, and nobody says so", seed)
+				t.Errorf("seed %d: other rows, and nobody says so, want %v", seed, whole)
 			}
 		default:
 			found++
@@ -418,7 +418,7 @@ func TestTagsThatAreDamagedHideNothing(t *testing.T) {
 	}
 	found, err := glance(t, dir)
 	if err != nil || len(found) != 1 || !strings.Contains(found[0], "1 video has another text") {
-		t.Fatalf("%q, %v", found, err)
+		t.Fatalf("%q, %v, want 1 and \"1 video has another text\" in it", found, err)
 	}
 	if _, err := store.Repair(t.Context(), dir, store.Options{Now: func() time.Time { return noon }}); err != nil {
 		t.Fatal(err)
@@ -436,7 +436,7 @@ func TestVideosThatRepairMarksForARefreshAreStale(t *testing.T) {
 		}
 		r := repair(t, dir)
 		if done := strings.Join(r.Done, "; "); !strings.HasPrefix(done, "marked 2 videos to be refreshed") {
-			t.Errorf("%s: repair says it %s", spoil, done)
+			t.Errorf("%s: repair says it %s, want \"marked 2 videos to be refreshed\" at the beginning", spoil, done)
 		}
 		s := open(t, dir, &handClock{t: noon})
 		want := []string{

@@ -21,7 +21,7 @@ func TestChartsOfATableThatReadsAsEmptyAreLost(t *testing.T) {
 	})
 	r := repair(t, dir)
 	if lost := strings.Join(r.Lost, "; "); !strings.Contains(lost, "charts that were no longer complete") {
-		t.Errorf("lost %q", lost)
+		t.Errorf("lost %q, want \"charts that were no longer complete\" in it", lost)
 	}
 	db = raw(t, path)
 	if n := scalar[int](t, db, `SELECT count(*) FROM slots WHERE state = 'done'`); n != 0 {

@@ -31,13 +31,13 @@ func TestAFlippedByteOfTheHeaderLosesNothing(t *testing.T) {
 			continue
 		}
 		if err != nil || len(r.Lost) > 0 {
-			t.Errorf("byte %d: lost %q, %v", at, r.Lost, err)
+			t.Errorf("byte %d: lost %q, %v, want none", at, r.Lost, err)
 			continue
 		}
 		repaired += min(len(r.Found), 1)
 		s := open(t, dir, &handClock{t: noon})
 		if got := truth(t, raw(t, path)); !slices.Equal(got, want) {
-			t.Errorf("byte %d: other rows after %+v", at, r)
+			t.Errorf("byte %d: other rows after %+v, want %v", at, r, want)
 		}
 		sound(t, s)
 	}
@@ -63,7 +63,7 @@ func TestALogWithoutItsStoreIsMovedAside(t *testing.T) {
 	}
 	s := open(t, dir, &handClock{t: noon})
 	if got := search(t, s, store.SearchQuery{Text: "apfel"}); len(got) > 0 {
-		t.Errorf("found %v of another store", got)
+		t.Errorf("found %v of another store, want none", got)
 	}
 	sound(t, s)
 	wantEntries(t, dir, "ingest.db", "ingest.db-shm", "ingest.db-shm.left-20260214T120000.000Z", "ingest.db-wal", "ingest.db-wal.left-20260214T120000.000Z")
@@ -113,7 +113,7 @@ func TestAHeaderThatForbidsWritingIsNamed(t *testing.T) {
 		t.Errorf("opened to write: %v", err)
 	}
 	if found, err := glance(t, dir); err != nil || len(found) != 1 || !strings.Contains(found[0], "its header forbids writing") {
-		t.Errorf("check says %q, %v", found, err)
+		t.Errorf("check says %q, %v, want 1 and \"its header forbids writing\" in it", found, err)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestAnEmptyFileIsBegunAnewFromItsLog(t *testing.T) {
 		sound(t, open(t, dir, &handClock{t: noon}))
 		left, err := filepath.Glob(filepath.Join(dir, "*.new-*"))
 		if err != nil || len(left) > 0 {
-			t.Errorf("left %v", left)
+			t.Errorf("left %v, want none", left)
 		}
 	}
 }

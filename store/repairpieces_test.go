@@ -94,7 +94,7 @@ func TestRepairLeavesNoUnworkablePiece(t *testing.T) {
 			}
 			fresh := addBackfill(t, s, plan("anew"), numbered(30)) // ids of slots are given again
 			if fresh.ID != "bf-3" || pieceStates(status(t, s, fresh.ID)) != "30 due" {
-				t.Errorf("the next plan is %+v", status(t, s, fresh.ID))
+				t.Errorf("the next plan is %+v, want \"bf-3\" and \"30 due\"", status(t, s, fresh.ID))
 			}
 			sound(t, s)
 		})
@@ -198,14 +198,14 @@ func TestAChartThatWasLostIsFetchedAgainAtOnce(t *testing.T) {
 			s := open(t, dir, &handClock{t: noon})
 			db = raw(t, path)
 			if n := scalar[int](t, db, `SELECT count(*) FROM slots WHERE state = 'done'`); n > 0 {
-				t.Errorf("%d charts are done that are lost", n)
+				t.Errorf("%d charts are done that are lost, want none", n)
 			}
 			var got []string
 			for range 2 {
 				slot := claim(t, s, by("a", noon.Add(4*time.Hour)))
 				got = append(got, fmt.Sprint(slot.Key, " ", slot.DueAt.Format("15:04")))
 				if slot.Pages != 0 || slot.Token != "" {
-					t.Errorf("%s goes on at page %d", slot.Key, slot.Pages)
+					t.Errorf("%s goes on at page %d, want 0 and \"\"", slot.Key, slot.Pages)
 				}
 			}
 			slices.Sort(got)

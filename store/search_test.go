@@ -134,7 +134,7 @@ func TestAQueryWithoutAWordSaysSo(t *testing.T) {
 		}
 	}
 	if r, err := s.Search(t.Context(), store.SearchQuery{Text: "red"}); err != nil || r.Hint != "" {
-		t.Errorf("red: %+v, %v", r, err)
+		t.Errorf("red: %+v, %v, want \"\"", r, err)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestABeginningThatIsNoLongerThereIsNotFound(t *testing.T) {
 	chart(t, s, "US", noon, page(titled("a", "猫 zebra"), titled("b", "猫の家 zoo")))
 	for _, q := range []string{"猫", "z*"} {
 		if got := search(t, s, store.SearchQuery{Text: q}); len(got) != 2 {
-			t.Errorf("before, %s finds %v", q, got)
+			t.Errorf("before, %s finds %v, want 2", q, got)
 		}
 	}
 	chart(t, s, "US", clock.move(time.Hour), page(titled("a", "犬 yak")))

@@ -38,12 +38,12 @@ func TestSizesAreKeptBesideAPiecesRequest(t *testing.T) {
 	finish(t, s, slot, ingest.Done, "")
 	want(map[string]int{"@two": 0})
 	if sizes, err := s.OpenSizes(t.Context(), other.ID); err != nil || len(sizes) > 0 {
-		t.Errorf("of another backfill %v are known, %v", sizes, err)
+		t.Errorf("of another backfill %v are known, %v, want none", sizes, err)
 	}
 	if err := s.NoteSizes(t.Context(), "bf-9", map[string]int{"a": 1}); !errors.Is(err, store.ErrNoBackfill) {
-		t.Errorf("of none: %v", err)
+		t.Errorf("of none: %v, want error %v", err, store.ErrNoBackfill)
 	}
 	if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
-		t.Errorf("doctor finds %q, %v", found, err)
+		t.Errorf("doctor finds %q, %v, want none", found, err)
 	}
 }

@@ -59,7 +59,7 @@ func TestASlotThatLeftTheConfigEndsWithAReason(t *testing.T) {
 	finish(t, s, running, ingest.Due, "interrupted")
 	retire()
 	if got := claim(t, s, by("b", clock.now())); got.Key != "IN" {
-		t.Errorf("claimed %s", got.Key)
+		t.Errorf("claimed %s, want \"IN\"", got.Key)
 	}
 	claimNone(t, s, by("b", clock.now()))
 	slots, err := s.ListSlots(t.Context(), store.SlotFilter{})
@@ -74,7 +74,7 @@ func TestASlotThatLeftTheConfigEndsWithAReason(t *testing.T) {
 
 	addDue(t, s, due("US", noon.Add(time.Hour))) // it is back
 	if got := claim(t, s, by("b", clock.now())); got.Key != "US" {
-		t.Errorf("claimed %s", got.Key)
+		t.Errorf("claimed %s, want \"US\"", got.Key)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 		t.Errorf("in the future: %+v, %v", ahead, err)
 	}
 	if n, err := s.RemoveFuture(t.Context(), now); err != nil || n != 1 {
-		t.Errorf("removed %d, %v", n, err)
+		t.Errorf("removed %d, %v, want 1", n, err)
 	}
 	wantStates(t, s, "US 13:00 claimed", "GB 12:00 done", "US 12:00 done")
 	hits, err := s.Search(t.Context(), store.SearchQuery{Text: "A"})
@@ -135,7 +135,7 @@ func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 		t.Errorf("it is never refreshed: %v, %v", old, err)
 	}
 	if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
-		t.Errorf("then the tables disagree: %v, %v", found, err)
+		t.Errorf("then the tables disagree: %v, %v, want none", found, err)
 	}
 }
 
@@ -157,10 +157,10 @@ func TestTheSpendsOfSlotsInTheFutureAreKept(t *testing.T) {
 	remove := func(want int) {
 		t.Helper()
 		if n, err := s.RemoveFuture(t.Context(), now); err != nil || n != want {
-			t.Errorf("removed %d, %v", n, err)
+			t.Errorf("removed %d, %v, want %v", n, err, want)
 		}
 		if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
-			t.Errorf("then the tables disagree: %v, %v", found, err)
+			t.Errorf("then the tables disagree: %v, %v, want none", found, err)
 		}
 	}
 	wantSpent := func(of ...int64) {

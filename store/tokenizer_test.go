@@ -31,7 +31,7 @@ func TestTheTokenizerKeepsEveryToken(t *testing.T) {
 		}
 	}
 	if len(want) < least {
-		t.Fatalf("only %d tokens", len(want))
+		t.Fatalf("only %d tokens, want at least %v", len(want), least)
 	}
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -68,10 +68,10 @@ func TestTheTokenizerKeepsEveryToken(t *testing.T) {
 	n := 0
 	for token := range want {
 		if n++; n <= 10 {
-			t.Errorf("the tokenizer lost %q (%U)", token, []rune(token))
+			t.Errorf("the tokenizer lost %q (%U), want more than 10", token, []rune(token))
 		}
 	}
 	if n > 0 {
-		t.Errorf("%d tokens lost", n)
+		t.Errorf("%d tokens lost, want none", n)
 	}
 }

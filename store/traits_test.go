@@ -67,7 +67,7 @@ func TestWordsThatASearchDoesNotReadChangeNothing(t *testing.T) {
 	for range 3 {
 		s := shuffled(t, rng)
 		if wrong, err := s.CheckOpen(t.Context()); err != nil || len(wrong) > 0 {
-			t.Fatalf("seed %d: check says %q, %v", seed, wrong, err)
+			t.Fatalf("seed %d: check says %q, %v, want none", seed, wrong, err)
 		}
 		for range 60 {
 			q := store.SearchQuery{

@@ -464,7 +464,7 @@ func TestTheStoreEqualsANaiveOne(t *testing.T) {
 				m.compare(t.Context(), step)
 			}
 			if found, err := m.s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
-				t.Errorf("check says %q, %v", found, err)
+				t.Errorf("check says %q, %v, want none", found, err)
 			}
 		})
 	}

@@ -35,10 +35,10 @@ func TestALogThatIsDeletedInUseIsWrittenBack(t *testing.T) {
 		other := open(t, dir, &handClock{t: noon}) // as another process does
 		for region, want := range map[ingest.Region]string{"US": "1 a, 2 b", "GB": "1 c"} {
 			if got := ranks(t, other, region); got != want {
-				t.Errorf("%v deleted: another finds %s: %q", taken, region, got)
+				t.Errorf("%v deleted: another finds %s: %q, want %v", taken, region, got, want)
 			}
 			if got := ranks(t, s, region); got != want {
-				t.Errorf("%v deleted: it finds %s: %q", taken, region, got)
+				t.Errorf("%v deleted: it finds %s: %q, want %v", taken, region, got, want)
 			}
 		}
 		sound(t, s)
@@ -68,7 +68,7 @@ func TestAStoreThatIsReplacedInUseTakesNothing(t *testing.T) {
 		}
 	}
 	if after, err := os.ReadFile(s.Path()); err != nil || !bytes.Equal(after, before) {
-		t.Errorf("the backup was changed: %v", err)
+		t.Errorf("the backup was changed: %v, want %v", err, before)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestAResultIsSimulatedOnce(t *testing.T) {
 		}
 		got, err := book.of(s, func() (result, error) { runs++; return result{Charts: 7, Done: map[string][]int64{"US": {5}}}, nil })
 		if err != nil || got.Charts != 7 || got.Done["US"][0] != 5 || runs != 1 {
-			t.Errorf("%+v, %v, after %d simulations", got, err, runs)
+			t.Errorf("%+v, %v, after %d simulations, want 7, 5 and 1", got, err, runs)
 		}
 	}
 	if err := (&results{file: file, Seed: 2, Days: 14}).load(); err == nil {

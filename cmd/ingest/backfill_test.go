@@ -113,7 +113,7 @@ func TestLongASearchIsSplitAndResumedOverDays(t *testing.T) {
 	// 12 days of 170 videos: one slice, which is split into four.
 	plan := ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "search", "e", "--from", "2026-02-01", "--to", "2026-02-13", "--slice", "30d")
 	if plan.Pieces["total"] != 1 {
-		t.Fatalf("%+v", plan)
+		t.Fatalf("%+v, want 1", plan)
 	}
 	var end backfillEnd
 	days, asked, price := 0, 0, plan.Price["search"]
@@ -156,7 +156,7 @@ func TestLongASearchIsSplitAndResumedOverDays(t *testing.T) {
 	kept := storedIDs(t, "videos")
 	for id := range listed {
 		if kept[id] != 1 {
-			t.Errorf("video %s is in the store %d times", id, kept[id])
+			t.Errorf("video %s is in the store %d times, want 1", id, kept[id])
 		}
 	}
 	want := everyVideo(t, 5, "e", time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), 12*24*time.Hour, start)
@@ -203,7 +203,7 @@ func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 	// Three days of search, some 400 videos: pages of 50 with tokens.
 	search := []string{"search", "e", "--from", "2026-02-01", "--to", "2026-02-04", "--slice", "3d", "--yes"}
 	if end := runJSON(t, exitPartial, search...); end.Outcome != "due" || end.Drew["search"] != 10 || !strings.Contains(end.Reason, "than the confirmed amount (10 search calls, 10 units)") {
-		t.Errorf("what the restart cost is within what was agreed to: %+v", end)
+		t.Errorf("what the restart cost is within what was agreed to: %+v, want \"due\", 10 and \"than the confirmed amount (10 search calls, 10 units)\" in it", end)
 	}
 	end := runJSON(t, exitOK, search...)
 	if end.Outcome != "done" || end.PaidTwice == 0 {
@@ -229,13 +229,13 @@ func TestAnUpstreamThatIsSpentStopsABackfillCleanly(t *testing.T) {
 	}
 	calls := len(w.Log())
 	if again := runJSON(t, exitStopped, "videos", ids); again.Spent != 0 || len(w.Log()) != calls {
-		t.Errorf("a drained pool was asked again: %d calls, %+v", len(w.Log())-calls, again)
+		t.Errorf("a drained pool was asked again: %d calls, %+v, want 0 and %v", len(w.Log())-calls, again, calls)
 	}
 	next := start.Add(24 * time.Hour)
 	w.move(next)
 	at(t, next.Format(time.RFC3339))
 	if end := runJSON(t, exitOK, "videos", ids, "--max-units", "8"); end.Outcome != "done" || end.Pieces["done"] != 20 {
-		t.Errorf("the next day: %+v", end)
+		t.Errorf("the next day: %+v, want \"done\" and 20", end)
 	}
 }
 
@@ -285,7 +285,7 @@ func TestManyIDsComeInByStandardInput(t *testing.T) {
 	}
 	plan := lastJSON[backfillDocument](t, out.String())
 	if plan.IDs != 100_000 || plan.Pieces["total"] != 2000 || plan.Price["units"].High != 2000 {
-		t.Errorf("%+v", plan)
+		t.Errorf("%+v, want 100,000, 2000 and 2000", plan)
 	}
 	most := <-held
 	t.Logf("100,000 ids: %d MB at most, %v of CPU", most, cmd.ProcessState.UserTime().Round(time.Millisecond))
@@ -336,7 +336,7 @@ func TestASignalEndsABackfillCleanly(t *testing.T) {
 	}
 	end := runJSON(t, exitOK, "videos", ids)
 	if n := sim.Ledger().Units["units"]; end.Outcome != "done" || n != 20 {
-		t.Errorf("%d calls in all: %+v", n, end)
+		t.Errorf("%d calls in all: %+v, want \"done\" and 20", n, end)
 	}
 	sameCount(t, sim)
 }
@@ -378,7 +378,7 @@ func TestALostLedgerLearnsOfTheBackfillsSpends(t *testing.T) {
 	loseLedger()
 	_, errs := ingestCode(t, exitUnavailable, "backfill", "run", "bf-1")
 	if !strings.Contains(errs, "quota rebuild") {
-		t.Errorf("%s", errs)
+		t.Errorf("%s, want \"quota rebuild\" in it", errs)
 	}
 	ingestCode(t, exitUnavailable, "quota", "rebuild")
 	doc := ingestJSON[quotaDocument](t, exitOK, "quota")
@@ -409,7 +409,7 @@ func TestServeCarriesWaitingBackfillsOn(t *testing.T) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
 	if status.Outcome != "done" || status.Units != 10 || cmd.ProcessState.ExitCode() != 143 {
-		t.Errorf("serve exits %d: %+v", cmd.ProcessState.ExitCode(), status)
+		t.Errorf("serve exits %d: %+v, want \"done\", 10 and 143", cmd.ProcessState.ExitCode(), status)
 	}
 	sameCount(t, sim)
 }
@@ -486,7 +486,7 @@ func TestProgressFitsATerminal(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, line, c.want)
 		}
 		if n := term.Width(term.Fit(line, 79)); n > 79 {
-			t.Errorf("%s: %d columns", c.name, n)
+			t.Errorf("%s: %d columns, want at most 79", c.name, n)
 		}
 	}
 }

@@ -239,7 +239,7 @@ func TestBackfillThroughAWeek(t *testing.T) {
 	at(t, start.Format(time.RFC3339))
 	plan := ingestJSON[backfillDocument](t, exitOK, args...)
 	if n := len(w.log); n > 0 {
-		t.Errorf("planning made %d calls", n)
+		t.Errorf("planning made %d calls, want none", n)
 	}
 	run := []string{"backfill", "run", plan.ID, "--yes", "--quiet"}
 	kills, stops, passes := 0, 0, 0
@@ -335,7 +335,7 @@ func (w *loggedStandIn) judge(t *testing.T, plan, end backfillDocument, passes i
 	kept, gone := storedIDs(t, "videos"), storedIDs(t, "vanished")
 	for id := range listed {
 		if kept[id]+gone[id] != 1 {
-			t.Errorf("video %s was listed and is in the store %d times, %d times as vanished", id, kept[id], gone[id])
+			t.Errorf("video %s was listed and is in the store %d times, %d times as vanished, want 1", id, kept[id], gone[id])
 		}
 	}
 	price := plan.Price["units"]

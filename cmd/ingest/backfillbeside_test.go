@@ -34,11 +34,11 @@ func TestLongABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
 		run := ingestJSON[runDocument](t, exitOK, "run")
 		for _, slot := range run.Regions {
 			if slot.Outcome != ingest.Done || slot.Pages != 3 {
-				t.Errorf("%v: %s %s with %d pages: %s", now, slot.Region, slot.Outcome, slot.Pages, slot.Reason)
+				t.Errorf("%v: %s %s with %d pages: %s, want %v and 3", now, slot.Region, slot.Outcome, slot.Pages, slot.Reason, ingest.Done)
 			}
 		}
 		if run.Pacing != "" {
-			t.Errorf("%v: the backfill has stretched the schedule: %s", now, run.Pacing)
+			t.Errorf("%v: the backfill has stretched the schedule: %s, want \"\"", now, run.Pacing)
 		}
 		if now.Sub(start) == 24*time.Hour { // the schedule has its usual share of every window
 			planned = ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "videos", someIDs(t, 30*50))
@@ -50,7 +50,7 @@ func TestLongABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
 			ended = now
 			break
 		} else if code != exitStopped {
-			t.Fatalf("%v: exit %d", now, code)
+			t.Fatalf("%v: exit %d, want %v", now, code, exitStopped)
 		}
 	}
 	l := sim.Ledger()
@@ -60,7 +60,7 @@ func TestLongABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
 	used := ingestJSON[quotaDocument](t, exitOK, "quota").Pools
 	units := used[slices.IndexFunc(used, func(p poolDocument) bool { return p.Pool == "units" })]
 	if most := sim.MaxInWindow("units", 24*time.Hour); most > 95 || units.Windows[0].Used < 72 {
-		t.Errorf("%d units in 24 hours by the upstream's count, %d by the ledger's", most, units.Windows[0].Used)
+		t.Errorf("%d units in 24 hours by the upstream's count, %d by the ledger's, want at most 95 and at least 72", most, units.Windows[0].Used)
 	}
 	t.Logf("30 units beside 72 of 95 a day: planned for %+v days, ended after %v", planned.Days, ended.Sub(start.Add(24*time.Hour)))
 }
@@ -83,7 +83,7 @@ func TestABackfillThatCanNeverEndIsRefused(t *testing.T) {
 	doc := ingestJSON[struct{ Backfills []backfillDocument }](t, exitOK, "backfill", "status")
 	for _, b := range doc.Backfills {
 		if b.Outcome != ingest.Skipped {
-			t.Errorf("%s is %s", b.ID, b.Outcome)
+			t.Errorf("%s is %s, want %v", b.ID, b.Outcome, ingest.Skipped)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestServeStopsAtTheConfirmedAmount(t *testing.T) {
 		t.Error(text)
 	}
 	if end := runJSON(t, exitOK, "bf-1", "--yes"); end.Outcome != "done" || end.Charges["units"] != end.Units {
-		t.Errorf("%+v", end)
+		t.Errorf("%+v, want \"done\" and %v", end, end.Units)
 	}
 	sameCount(t, sim)
 }

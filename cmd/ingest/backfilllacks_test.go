@@ -54,7 +54,7 @@ func TestABackfillsMissingVideosAreNamedEverywhere(t *testing.T) {
 		}
 	}
 	if _, errs := ingestCode(t, exitPartial, "backfill", "run", "bf-1", "--quiet"); !strings.Contains(errs, want) {
-		t.Errorf("a quiet run says %q", errs)
+		t.Errorf("a quiet run says %q, want %v in it", errs, want)
 	}
 }
 

@@ -137,7 +137,7 @@ func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
 	}
 	again := ingestJSON[backfillDocument](t, exitOK, append(uploads, "--ask")...)
 	if n := sim.Ledger().Units["units"] - before; n != 3 || len(again.Asked) > 0 || again.Price["units"] != asked.Price["units"] {
-		t.Errorf("to ask again cost %d units beyond 3: %+v", n-3, again)
+		t.Errorf("to ask again cost %d units beyond 3: %+v, want 3, at most 0 and %v", n-3, again, asked.Price["units"])
 	}
 }
 
@@ -195,7 +195,7 @@ next: the same with --again plans it again
 	}
 	ingestCode(t, exitPartial, "backfill", "run", "uploads", "@nobodyofthatname", "--yes")
 	if _, errs := ingestCode(t, exitOK, "backfill", "status"); !strings.Contains(errs, "some of bf-4 failed: ingest backfill status bf-4 says why") {
-		t.Errorf("the list says %q", errs)
+		t.Errorf("the list says %q, want \"some of bf-4 failed: ingest backfill status bf-4 says why\" in it", errs)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestABackfillWhosePieceWaitsSaysUntilWhen(t *testing.T) {
 		t.Errorf("exit %d:\n%s", code, out)
 	}
 	if end := lastJSON[backfillEnd](t, func() string { _, out := ingestAny("--json", "backfill", "run", "bf-1", "--yes"); return out }()); end.Outcome != "done" || end.Videos != 120 {
-		t.Errorf("the same command again: %+v", end)
+		t.Errorf("the same command again: %+v, want \"done\" and 120", end)
 	}
 }
 

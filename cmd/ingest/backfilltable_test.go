@@ -223,7 +223,7 @@ func (r *tableRow) limit(t *testing.T, now time.Time) (scheduled func()) {
 			doc := ingestJSON[runDocument](t, exitOK, "run")
 			for _, slot := range doc.Regions {
 				if slot.Outcome != ingest.Done {
-					t.Errorf("the schedule beside it: %s %s: %s", slot.Region, slot.Outcome, slot.Reason)
+					t.Errorf("the schedule beside it: %s %s: %s, want %v", slot.Region, slot.Outcome, slot.Reason, ingest.Done)
 				}
 			}
 		}
@@ -297,7 +297,7 @@ func (r *tableRow) judge(t *testing.T, w *loggedStandIn, before map[string]int64
 	}
 	for pool, n := range counted.Refused {
 		if n > 0 {
-			t.Errorf("the upstream refused %d calls for %s", n, pool)
+			t.Errorf("the upstream refused %d calls for %s, want none", n, pool)
 		}
 	}
 }

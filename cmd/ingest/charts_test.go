@@ -30,7 +30,7 @@ func TestAChartMatchesTheUpstreamsChart(t *testing.T) {
 			}
 			sameCount(t, sim)
 			if again := ingestJSON[runDocument](t, exitOK, "run"); again.Units != 0 {
-				t.Errorf("a second run of the slots spent %d", again.Units)
+				t.Errorf("a second run of the slots spent %d, want 0", again.Units)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ func TestUnwritableOutputIsAnError(t *testing.T) {
 	} {
 		var stderr bytes.Buffer
 		if code := program.Run(strings.Fields(args), full{}, &stderr, nil); code != exitError || !strings.Contains(stderr.String(), "standard output: no space left") {
-			t.Errorf("ingest %s: exit %d, %q", args, code, stderr.String())
+			t.Errorf("ingest %s: exit %d, %q, want %v and \"standard output: no space left\" in it", args, code, stderr.String(), exitError)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func deniedCommands(t *testing.T, writing, reading [][]string, share int) {
 				code, said := asStranger(t, append(strings.Split(strings.ReplaceAll(strings.Join(args, "\x00"), "$", top), "\x00"), "--data", given)...)
 				if i >= len(writing) && state.reads {
 					if code != exitOK {
-						t.Errorf("%v: exit %d: %s", args, code, said)
+						t.Errorf("%v: exit %d: %s, want %v", args, code, said, exitOK)
 					}
 					continue
 				}

@@ -222,7 +222,7 @@ func TestTheDoctorReadsTheUsedFiles(t *testing.T) {
 		}
 		for _, check := range []string{"store", "ingest.db", "freshness", "slots", "quota.db", "ledger", "pools"} {
 			if doc.find(check).Status != doctor.OK {
-				t.Errorf("%s: %+v", check, doc.find(check))
+				t.Errorf("%s: %+v, want %v", check, doc.find(check), doctor.OK)
 			}
 		}
 		if got := doc.find("pools").Detail; !strings.Contains(got, "units: 9 of 10,000 used") {

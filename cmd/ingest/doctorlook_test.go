@@ -60,7 +60,7 @@ func TestTheDoctorFitsOneScreen(t *testing.T) {
 		}
 	}
 	if len(lines) > 24 {
-		t.Errorf("%d lines are more than a screen", len(lines))
+		t.Errorf("%d lines are more than a screen, want at most 24", len(lines))
 	}
 }
 
@@ -164,7 +164,7 @@ func TestLongTheDoctorAsksOnce(t *testing.T) {
 				t.Errorf("want %s and %q:\n%s", tt.status, tt.detail, out)
 			}
 			if !strings.Contains(said, "1 call of videos.list, taken from the ledger as manual") || !strings.Contains(said, tt.said) {
-				t.Errorf("it said %q", said)
+				t.Errorf("it said %q, want \"1 call of videos.list, taken from the ledger as manual\" in it and %v in it", said, tt.said)
 			}
 		})
 	}

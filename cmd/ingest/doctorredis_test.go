@@ -102,7 +102,7 @@ func TestTheDoctorChangesNothingInARedis(t *testing.T) {
 	t.Setenv("INGEST_DATA", t.TempDir())
 	ingestCode(t, exitKey, "doctor", "--ledger", ledger)
 	if keys := s.Must("DBSIZE"); keys != "0" {
-		t.Errorf("%s keys where there was none", keys)
+		t.Errorf("%s keys where there was none, want \"0\"", keys)
 	}
 	newWard(t)
 	before := s.Must("HGETALL", "ingest:{default}") + s.Must("LRANGE", "ingest:{default}:units", "0", "-1")
@@ -137,20 +137,20 @@ func TestTheDoctorSeesTheOtherHosts(t *testing.T) {
 	s.Kill()
 	s.Restart() // with all, by its AOF
 	if got := hosts(exitOK); got.Status != doctor.OK || !strings.Contains(got.Detail, "restarted with its data") {
-		t.Errorf("after a restart: %+v", got)
+		t.Errorf("after a restart: %+v, want %v and \"restarted with its data\" in it", got, doctor.OK)
 	}
 	configured(t, "hosts: 2\n")
 	s.Must("FLUSHALL")
 	if got := hosts(exitOK); got.Status != doctor.Warn || !strings.Contains(got.Detail, "emptied") {
-		t.Errorf("emptied: %+v", got)
+		t.Errorf("emptied: %+v, want %v and \"emptied\" in it", got, doctor.Warn)
 	}
 	ingestCode(t, exitUnavailable, "quota")
 	if got := hosts(exitUnavailable); got.Status != doctor.Fail || !strings.Contains(got.Detail, "1 of 2 have synced") {
-		t.Errorf("while this host waits for the other one: %+v", got)
+		t.Errorf("while this host waits for the other one: %+v, want %v and \"1 of 2 have synced\" in it", got, doctor.Fail)
 	}
 	ingestCode(t, exitOK, "quota", "take", "videos.list", "--data", other)
 	if got := hosts(exitOK); got.Status != doctor.Warn || !strings.Contains(got.Detail, "US is fetched by") {
-		t.Errorf("once both have synced: %+v", got)
+		t.Errorf("once both have synced: %+v, want %v and \"US is fetched by\" in it", got, doctor.Warn)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestAStartChecksTheRedis(t *testing.T) {
 	}
 	s := faulty.Redis(t, "--appendonly", "yes")
 	if said, err := check(s, false); err != nil || said != "<nil>" {
-		t.Errorf("all is well: %s", said)
+		t.Errorf("all is well: %s, want \"<nil>\"", said)
 	}
 	s.Must("CONFIG", "SET", "appendonly", "no")
 	if said, err := check(s, false); err != nil || !strings.Contains(said, "no append-only file") || strings.Contains(said, "hunter2") {
@@ -197,14 +197,14 @@ func TestTheDoctorSeesAnotherLedger(t *testing.T) {
 	w := newWard(t)
 	doc := ingestJSON[doctorDocument](t, exitOK, "doctor", "--ledger", "redis://"+s.Addr())
 	if got := doc.find("lost"); got.Status != doctor.OK || !strings.Contains(got.Detail, "8 units yet") {
-		t.Errorf("with quota.db: %+v", got)
+		t.Errorf("with quota.db: %+v, want %v and \"8 units yet\" in it", got, doctor.OK)
 	}
 	if err := os.Remove(filepath.Join(w.data, "quota.db")); err != nil {
 		t.Fatal(err)
 	}
 	doc = ingestJSON[doctorDocument](t, exitUnavailable, "doctor", "--ledger", "redis://"+s.Addr())
 	if got := doc.find("lost"); got.Status != doctor.Fail || !strings.Contains(got.Detail, "8 units that the ledger does not know") {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want %v and \"8 units that the ledger does not know\" in it", got, doctor.Fail)
 	}
 }
 
@@ -217,15 +217,15 @@ func TestADamagedRedisIsLikeOneThatCannotAnswer(t *testing.T) {
 	s.Must("SET", "ingest:{default}", "x")
 	out, errs := ingestCode(t, exitOK, "run", "--force", "--region", "US")
 	if !strings.Contains(out+errs, "cheap calls go on, from the emergency budget") {
-		t.Errorf("run: %s%s", out, errs)
+		t.Errorf("run: %s%s, want \"cheap calls go on, from the emergency budget\" in it", out, errs)
 	}
 	if out, _ := ingestCode(t, exitUnavailable, "quota"); !strings.HasPrefix(out, "The ledger cannot answer: cheap calls go on") {
-		t.Errorf("quota: %s", out)
+		t.Errorf("quota: %s, want \"The ledger cannot answer: cheap calls go on\" at the beginning", out)
 	}
 	if out, _ := ingestCode(t, exitOK, "metrics"); !strings.Contains(out, "ingest_quota_degraded 1") {
-		t.Errorf("metrics: %s", out)
+		t.Errorf("metrics: %s, want \"ingest_quota_degraded 1\" in it", out)
 	}
 	if _, errs := ingestCode(t, exitOK, "slots", "--region", "US"); !strings.Contains(errs, "cheap calls go on") {
-		t.Errorf("slots: %s", errs)
+		t.Errorf("slots: %s, want \"cheap calls go on\" in it", errs)
 	}
 }

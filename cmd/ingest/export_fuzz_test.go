@@ -25,7 +25,7 @@ func FuzzExport(f *testing.F) {
 		}
 		records, err := csv.NewReader(&out).ReadAll()
 		if err != nil || len(records) != 3 {
-			t.Fatalf("%d records, %v", len(records), err)
+			t.Fatalf("%d records, %v, want 3", len(records), err)
 		}
 		for _, field := range append(records[1], records[2]...) {
 			seen := strings.TrimLeftFunc(field, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })

@@ -55,7 +55,7 @@ func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\
 func TestNothingIsSpentWithoutRoomForAnAnswer(t *testing.T) {
 	p := newProgram(t, "sqlite", 250, youtubesim.Options{})
 	if code := p.force(); code != exitOK {
-		t.Fatalf("with room: exit %d", code)
+		t.Fatalf("with room: exit %d, want %v", code, exitOK)
 	}
 	full := func(left int, args ...string) (code int, out string) {
 		cmd, stdout, stderr := p.command(nil, args...)
@@ -76,15 +76,15 @@ func TestNothingIsSpentWithoutRoomForAnAnswer(t *testing.T) {
 			t.Errorf("with %d KiB left a run spent %d units and ended with %d: %s", left, spent, code, text)
 		}
 		if !strings.Contains(text, "no room on the disk of") || !strings.Contains(text, "free some space") {
-			t.Errorf("with %d KiB left a run said: %s", left, text)
+			t.Errorf("with %d KiB left a run said: %s, want \"no room on the disk of\" in it and \"free some space\" in it", left, text)
 		}
 	}
 	for _, args := range [][]string{{"quota"}, {"slots"}, {"doctor"}} {
 		if _, text := full(300, args...); !strings.Contains(text, "no room on the disk") || !strings.Contains(text, "free some space") {
-			t.Errorf("%s: %s", args[0], text)
+			t.Errorf("%s: %s, want \"no room on the disk\" in it and \"free some space\" in it", args[0], text)
 		}
 	}
 	if code, text := full(8<<10, "run", "--force"); code != exitOK {
-		t.Errorf("with 8 MiB left: exit %d: %s", code, text)
+		t.Errorf("with 8 MiB left: exit %d: %s, want %v", code, text, exitOK)
 	}
 }

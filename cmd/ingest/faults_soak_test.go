@@ -50,7 +50,7 @@ func TestFaultStorms(t *testing.T) {
 					r := storm(t, seed)
 					t.Log(r.judge(fmt.Sprintf("storm, %d hosts, seed %d", r.hosts, seed)))
 					if len(r.wrong) > 0 {
-						t.Errorf("what happened, in order: %s", strings.Join(r.gusts, ", "))
+						t.Errorf("what happened, in order: %s, want none", strings.Join(r.gusts, ", "))
 					}
 				})
 			}

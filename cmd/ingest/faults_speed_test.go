@@ -135,7 +135,7 @@ func TestFaultSpeedOfPostingBack(t *testing.T) {
 		d, err := s.governor.Take(ctx, quota.Request{Method: cheap, Purpose: quota.Manual})
 		took, asked = append(took, time.Since(began)), r.proxy.Scripts()-asked
 		if asked > 20 {
-			t.Errorf("posting back took %d scripts", asked)
+			t.Errorf("posting back took %d scripts, want at most 20", asked)
 		}
 		if err != nil || !d.Allowed || d.Pools[0].Windows[0].Used < spends {
 			t.Fatalf("%+v, %v", d, err)

@@ -14,7 +14,7 @@ import (
 func TestHelpIsOfACommandAndFitsATerminal(t *testing.T) {
 	sections := program.HelpSections()
 	if len(sections) < 30 {
-		t.Fatalf("only %d sections are read", len(sections))
+		t.Fatalf("only %d sections are read, want at least 30", len(sections))
 	}
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
@@ -35,7 +35,7 @@ func TestHelpIsOfACommandAndFitsATerminal(t *testing.T) {
 		}
 		for line := range strings.Lines(help.String()) {
 			if term.Width(strings.TrimRight(line, "\n")) > term.Screen {
-				t.Errorf("%s --help: %s", cmd.CommandPath(), line)
+				t.Errorf("%s --help: %s, want at most %v", cmd.CommandPath(), line, term.Screen)
 			}
 		}
 		for _, sub := range cmd.Commands() {

@@ -176,7 +176,7 @@ func TestHostileTextIsHarmlessOnEveryScreen(t *testing.T) {
 		for line := range strings.Lines(out.String()) {
 			found++
 			if line = strings.TrimSuffix(line, "\n"); term.Width(line) > 80 {
-				t.Errorf("%s: %d columns: %s", where, term.Width(line), line)
+				t.Errorf("%s: %d columns: %s, want at most 80", where, term.Width(line), line)
 			}
 		}
 	}
@@ -277,7 +277,7 @@ func TestHostileErrorsAreHarmlessOverHTTP(t *testing.T) {
 		}
 		h := resp.Header
 		if h.Get("Content-Type") != kind || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Set-Cookie") != "" {
-			t.Errorf("/%s has the headers %v", path, h)
+			t.Errorf("/%s has the headers %v, want %v, \"nosniff\" and \"\"", path, h, kind)
 		}
 		harmless(t, "/"+path, string(body))
 		text := string(body)

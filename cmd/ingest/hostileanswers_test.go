@@ -205,7 +205,7 @@ func TestLongNoLyingAnswerIsBelieved(t *testing.T) {
 			}
 			chart := ingestJSON[chartDocument](t, exitOK, "chart", "US", "--json")
 			if len(chart.Items) < 40 {
-				t.Errorf("the chart of US is shown with %d videos", len(chart.Items))
+				t.Errorf("the chart of US is shown with %d videos, want at least 40", len(chart.Items))
 			}
 			if step(15 * time.Minute); code != exitOK { // else a few more lies, and nothing is asked
 				ingestCode(t, exitOK, "run")

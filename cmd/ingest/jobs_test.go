@@ -83,7 +83,7 @@ func TestASearchJobFindsTheVideosThatItPaysFor(t *testing.T) {
 	}
 	at(t, "2026-02-14T10:40:00Z")
 	if again := ingestJSON[runDocument](t, exitOK, "run", "--config", config); again.Units != 0 {
-		t.Errorf("an hour later: %d units", again.Units)
+		t.Errorf("an hour later: %d units, want 0", again.Units)
 	}
 	// Half a day later the gate is open: a search's spends on a region are found under that region.
 	at(t, "2026-02-14T21:50:00Z")

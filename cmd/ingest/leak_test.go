@@ -26,7 +26,7 @@ func TestLongLookingLeavesNoFileOpen(t *testing.T) {
 	look := func() (open [2]int) {
 		for _, d := range serves {
 			if code, body := d.get("metrics"); code != http.StatusOK {
-				t.Fatalf("%d: %s", code, body)
+				t.Fatalf("%d: %s, want %v", code, body, http.StatusOK)
 			}
 		}
 		time.Sleep(1100 * time.Millisecond) // serve shows a value that it has read for a second

@@ -32,7 +32,7 @@ func documented(t *testing.T, page, language string) string {
 	}
 	m := regexp.MustCompile("(?s)\n```"+language+"\n(.*?)```").FindAllSubmatch(text, -1)
 	if len(m) != 1 {
-		t.Fatalf("docs/%s has %d blocks of %s", page, len(m), language)
+		t.Fatalf("docs/%s has %d blocks of %s, want 1", page, len(m), language)
 	}
 	return string(m[0][1])
 }
@@ -94,7 +94,7 @@ func TestLongServesOnOneRedisAdmitOneLimit(t *testing.T) {
 				return strings.TrimSpace(string(out))
 			}
 			if got := run(both[0]); got != "0" {
-				t.Errorf("the first is told to wait for %s s", got)
+				t.Errorf("the first is told to wait for %s s, want \"0\"", got)
 			}
 			for range 59 {
 				both[1].askedLimits(`{"client": "` + client + `"}`)
@@ -103,7 +103,7 @@ func TestLongServesOnOneRedisAdmitOneLimit(t *testing.T) {
 			if got := run(both[1]); got == "0" {
 				t.Errorf("the 61st of 60: got %s seconds to wait, want some", got)
 			} else if _, err := fmt.Sscan(got, &seconds); err != nil || seconds < 3000 || seconds > 3600 {
-				t.Errorf("it waits for %q s, of an hour", got)
+				t.Errorf("it waits for %q s, of an hour, want at least 3000 and at most 3600", got)
 			}
 		})
 	}
@@ -284,7 +284,7 @@ func wantLimited(t *testing.T, fields bool, send func(r *http.Request, from stri
 		}
 	}
 	if resp, _ := ask("GET", "/", "127.0.0.8"); resp.StatusCode != 200 {
-		t.Errorf("another client gets %d", resp.StatusCode)
+		t.Errorf("another client gets %d, want 200", resp.StatusCode)
 	}
 }
 

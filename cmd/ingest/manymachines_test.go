@@ -49,7 +49,7 @@ func TestLongManyMachinesShareOnePostgres(t *testing.T) {
 		}
 	}
 	if n := sim.Ledger().Units["units"]; n != 32 || shared != 2 {
-		t.Errorf("%d units for eight charts of four pages, %d of the two that stayed took part", n, shared)
+		t.Errorf("%d units for eight charts of four pages, %d of the two that stayed took part, want 32 and 2", n, shared)
 		for _, c := range sim.Log() {
 			t.Logf("%s %s %s %q: %d", c.At.Format(time.StampMilli), c.Method, c.Region, c.PageToken, c.Status)
 		}

@@ -179,6 +179,6 @@ func TestLongPingTellsHowServeGoes(t *testing.T) {
 	d := startDeadman(t)
 	ingestCode(t, exitKey, "serve")
 	if last := d.checkSignals(t, "/fail"); !strings.Contains(last.body, "no API key") {
-		t.Errorf("%s", last.body)
+		t.Errorf("%s, want \"no API key\" in it", last.body)
 	}
 }

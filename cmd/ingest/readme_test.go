@@ -43,7 +43,7 @@ func answersScript(ts *testscript.TestScript, neg bool, args []string) {
 			out = ts.ReadFile("stderr")
 		}
 		if n := strings.Count(out, "\n"); n < 1 || n > 8 {
-			ts.Fatalf("%s is answered in %d lines", q.text, n)
+			ts.Fatalf("%s is answered in %d lines, want at least 1 and at most 8", q.text, n)
 		}
 		begins, ends, _ := strings.Cut(shape(q.sample), "…")
 		_, after, found := strings.Cut(shape(out), begins)
@@ -52,7 +52,7 @@ func answersScript(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	if len(asked) != 10 {
-		ts.Fatalf("%d questions", len(asked))
+		ts.Fatalf("%d questions, want 10", len(asked))
 	}
 }
 

@@ -45,7 +45,7 @@ func TestLongOlderMachinesLeaveAllToANewerOne(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n := strings.Count(f.said.String(), "level=ERROR"); n != 3 || strings.Count(f.said.String(), "a newer program has changed the tables") != 3 {
-		t.Errorf("three machines said it in %d errors", n)
+		t.Errorf("three machines said it in %d errors, want 3 and 3", n)
 	}
 }
 

@@ -47,7 +47,7 @@ stopped refresh: units: 19 of 19 used
 	}
 	for line := range strings.Lines(out.String()) {
 		if n := term.Width(strings.TrimSuffix(line, "\n")); n > term.Screen {
-			t.Errorf("%d columns: %s", n, line)
+			t.Errorf("%d columns: %s, want at most %v", n, line, term.Screen)
 		}
 	}
 }

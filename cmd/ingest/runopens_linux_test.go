@@ -47,7 +47,7 @@ func TestARunOpensTheStoreOnceAndReadsTheCostsOnce(t *testing.T) {
 	}
 	for _, path := range files {
 		if opened[path] != 1 {
-			t.Errorf("%s was opened %d times", path, opened[path])
+			t.Errorf("%s was opened %d times, want 1", path, opened[path])
 		}
 	}
 }

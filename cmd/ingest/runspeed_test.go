@@ -34,7 +34,7 @@ func TestARunFetchesFourRegionsAtOnce(t *testing.T) {
 	doc := ingestJSON[runDocument](t, exitOK, "run")
 	t.Logf("%d calls of 100 ms took %v", calls, time.Since(began).Round(10*time.Millisecond))
 	if len(doc.Regions) != 8 {
-		t.Fatalf("%d regions", len(doc.Regions))
+		t.Fatalf("%d regions, want 8", len(doc.Regions))
 	}
 	for i := 1; i < len(doc.Regions); i++ {
 		if doc.Regions[i].DueAt.Before(doc.Regions[i-1].DueAt) {

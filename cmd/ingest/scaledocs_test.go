@@ -81,7 +81,7 @@ func TestLongTheDocsOfScaleWorkAsWritten(t *testing.T) {
 	reader := strings.Replace(url, "//ingest@", "//ingest_reader:correct-horse@", 1)
 	search := []string{"search", "the", "--store", reader}
 	if _, errs := ingestCode(t, 1, search...); !strings.Contains(errs, "permission denied") {
-		t.Errorf("before the rights are given: %s", errs)
+		t.Errorf("before the rights are given: %s, want \"permission denied\" in it", errs)
 	}
 	if out, _ := ingestCode(t, 1, "doctor", "--json", "--store", reader); !strings.Contains(out, "GRANT USAGE ON SCHEMA") {
 		t.Errorf("doctor does not say which right is missing:\n%s", out)
@@ -99,7 +99,7 @@ func TestLongTheDocsOfScaleWorkAsWritten(t *testing.T) {
 	ingestCode(t, exitOK, search...)
 	ingestCode(t, exitOK, "chart", "US", "--store", reader)
 	if _, errs := ingestCode(t, 1, "run", "--force", "--region", "US", "--store", reader); !strings.Contains(errs, "let in by GRANT") {
-		t.Errorf("a reader fetches: %s", errs)
+		t.Errorf("a reader fetches: %s, want \"let in by GRANT\" in it", errs)
 	}
 
 	t.Run("a certificate of somebody else is called that", func(t *testing.T) {

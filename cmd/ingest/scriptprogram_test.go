@@ -46,7 +46,7 @@ func (m withProgram) Run() int {
 // script that needs one runs it by exec ingest: a signal, a terminal, a standard input, others beside it.
 func ingestHere(ts *testscript.TestScript, neg bool, args []string) {
 	if code := runHere(ts, args); (code != exitOK) != neg {
-		ts.Fatalf("ingest %s: exit %d", strings.Join(args, " "), code)
+		ts.Fatalf("ingest %s: exit %d, want %v", strings.Join(args, " "), code, neg)
 	}
 }
 

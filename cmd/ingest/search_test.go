@@ -77,6 +77,6 @@ func TestSearchIsReadPageByPage(t *testing.T) {
 	}
 	_, stderr := ingestCode(t, exitUsage, append([]string{"search", "other"}, args[2:]...)...)
 	if !strings.Contains(stderr, "not a cursor of this search") {
-		t.Errorf("a cursor of another query: %s", stderr)
+		t.Errorf("a cursor of another query: %s, want \"not a cursor of this search\" in it", stderr)
 	}
 }

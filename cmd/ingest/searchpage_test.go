@@ -40,7 +40,7 @@ func TestSearchPagesAreTheDocumentsOfTheAPI(t *testing.T) {
 		}
 	}
 	if pages < 5 {
-		t.Errorf("only %d pages were compared", pages)
+		t.Errorf("only %d pages were compared, want at least 5", pages)
 	}
 	for path, want := range map[string]string{"search?q=official&after=bad": "from its last page", "search?q=official&region=ZZ": "ZZ", "search?q=official&min_views=many": "Min_views", "search?q=-": "no word"} {
 		code, body := d.get(path)

@@ -97,7 +97,7 @@ func TestAGatewayOpensAgainAfterARepair(t *testing.T) {
 	}
 	for range 3 {
 		if code := ask(); code != http.StatusOK {
-			t.Fatalf("it answers %d", code)
+			t.Fatalf("it answers %d, want %v", code, http.StatusOK)
 		}
 		loseLedger()
 		ingestCode(t, exitUnavailable, "quota", "rebuild")

@@ -69,7 +69,7 @@ func TestServeFetchesDueSlots(t *testing.T) {
 	}
 	for _, key := range []string{" slot=2026-02-14T", " outcome=done", " units=4", " took="} {
 		if d.stderr.count(key) < 8 {
-			t.Errorf("a line has no%s", key)
+			t.Errorf("a line has no%s, want at least 8", key)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestLongASignalEndsServeInTheMiddleOfAPass(t *testing.T) {
 		}
 		for _, s := range ingestJSON[struct{ Slots []slotDocument }](t, exitOK, "slots").Slots {
 			if s.Outcome != "done" {
-				t.Errorf("%v: %+v", sig, s)
+				t.Errorf("%v: %+v, want \"done\"", sig, s)
 			}
 		}
 	}
@@ -262,7 +262,7 @@ func TestLongADeadLedgerKeepsServeRunning(t *testing.T) {
 	before := dials.Load()
 	time.Sleep(3 * time.Second) // of a real heartbeat of 30
 	if n := dials.Load() - before; n > 3 {
-		t.Errorf("%d connections to a dead ledger in 3 s of rest", n)
+		t.Errorf("%d connections to a dead ledger in 3 s of rest, want at most 3", n)
 	}
 	d.end(syscall.SIGTERM)
 	if strings.Contains(d.stderr.String(), "hunter2") {
@@ -296,7 +296,7 @@ func TestLongARefusedKeyIsTriedAgain(t *testing.T) {
 	}
 	time.Sleep(time.Second) // five heartbeats
 	if n := len(bad.Log()); n > 16 {
-		t.Errorf("%d calls with a refused key: each one costs", n)
+		t.Errorf("%d calls with a refused key: each one costs, want at most 16", n)
 	}
 	now.Store(good)
 	d.until("the key is taken", d.isReady)
@@ -321,7 +321,7 @@ func TestATakenPortIsReportedBeforeAnythingStarts(t *testing.T) {
 	defer l.Close()
 	_, stderr := ingestCode(t, exitError, "serve", "--listen", l.Addr().String())
 	if !strings.Contains(stderr, "address already in use") || !strings.Contains(stderr, "--listen") {
-		t.Errorf("%s", stderr)
+		t.Errorf("%s, want \"address already in use\" in it and \"--listen\" in it", stderr)
 	}
 	if _, err := os.Stat(os.Getenv("INGEST_DATA")); err == nil || len(sim.Log()) > 0 {
 		t.Errorf("something was started: %v, %d calls", err, len(sim.Log()))

@@ -41,7 +41,7 @@ func TestLongNoCommandShowsThePasswordOfAWrongURL(t *testing.T) {
 	c := newCanary(unlike)
 	urls := wrongServerURLs(c.key)
 	if len(urls) < 60 {
-		t.Fatalf("%d URLs", len(urls))
+		t.Fatalf("%d URLs, want at least 60", len(urls))
 	}
 	runs := 0
 	for i, url := range urls {

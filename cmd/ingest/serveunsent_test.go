@@ -61,7 +61,7 @@ func TestLongServeKeepsItsEmergencyBudgetWhileNothingLeaves(t *testing.T) {
 	t.Cleanup(func() { _ = server.Close() })
 	d.until("the upstream is back, and the charts are fetched", func() bool { return sim.Ledger().Units["units"] == 3 })
 	if said := d.check("ledger").Detail; !strings.HasPrefix(said, "degraded") {
-		t.Errorf("the ledger is down, and it says %q", said)
+		t.Errorf("the ledger is down, and it says %q, want \"degraded\" at the beginning", said)
 	}
 	redis.Restart()
 	d.until("the ledger is back", d.isReady)

@@ -98,7 +98,7 @@ func whatIsSeenIsSmallAndQuick(t *testing.T) {
 	_, page := d.get("")
 	t.Logf("the page has %d bytes (promised: less than 60,000)", len(page))
 	if len(page) >= 60_000 {
-		t.Errorf("the page has %d bytes", len(page))
+		t.Errorf("the page has %d bytes, want less than 60,000", len(page))
 	}
 	if _, metrics := d.get("metrics"); !strings.Contains(metrics, "ingest_quota_used_units") {
 		t.Errorf("no metrics: %s", metrics)
@@ -155,13 +155,13 @@ func openPages(t *testing.T, d *served) {
 			t.Fatal(err)
 		}
 		if n, err := io.Copy(io.Discard, resp.Body); err != nil || n < 1000 || resp.StatusCode != http.StatusOK {
-			t.Fatalf("%d: %d bytes, %v", resp.StatusCode, n, err)
+			t.Fatalf("%d: %d bytes, %v, want at least 1000 and %v", resp.StatusCode, n, err, http.StatusOK)
 		}
 	}
 	more := resident(t, d.cmd.Process.Pid) - before
 	t.Logf("%d open pages cost %.1f MB (promised: less than 50)", sizePages, float64(more)/1e6)
 	if more >= 50_000_000 {
-		t.Errorf("%d open pages cost %d bytes", sizePages, more)
+		t.Errorf("%d open pages cost %d bytes, want less than 50,000,000", sizePages, more)
 	}
 }
 
@@ -244,7 +244,7 @@ func theAPIUnderLoad(t *testing.T) {
 	frequent := func(n int) string { return fmt.Sprintf("word%d", 7*(n%200)) }
 	for n := range 200 { // an answer that is remembered holds until the next page is saved
 		if code, body := d.get("v1/search?q=" + frequent(n)); code != http.StatusOK {
-			t.Fatalf("%d %s", code, body)
+			t.Fatalf("%d %s, want %v", code, body, http.StatusOK)
 		}
 	}
 	load("one of 200 questions", 2000, frequent)

@@ -145,7 +145,7 @@ func questions(t *testing.T) (asked [][2]string) {
 		asked = append(asked, [2]string{q.text, q.command})
 	}
 	if len(asked) != 10 {
-		t.Fatalf("%d questions", len(asked))
+		t.Fatalf("%d questions, want 10", len(asked))
 	}
 	return asked
 }
@@ -316,7 +316,7 @@ func (tt trouble) service(t *testing.T) {
 		t.Errorf("quota ended with %d, and /metrics says otherwise of the ledger: %s", tt.quota, metrics)
 	}
 	if code, _ := d.get("v1/charts/US"); code != http.StatusOK {
-		t.Errorf("a chart is answered with %d", code)
+		t.Errorf("a chart is answered with %d, want %v", code, http.StatusOK)
 	}
 	for _, path := range []string{"livez", "readyz", "readyz?format=json", "freshness", "metrics", "", "status", "charts/US", "search?q=a", "slots", "v1/quota", "v1/slots", "v1/charts/US", "v1/charts/ZZ", "nowhere"} {
 		if _, body := d.get(path); strings.Contains(body, filepath.Dir(os.Getenv("INGEST_DATA"))) {

@@ -47,7 +47,7 @@ func TestLongAStrangersTricksChangeNothingOutside(t *testing.T) {
 	whole := newWard(t).data
 	all := tricks()
 	if len(all) < 40 {
-		t.Errorf("%d tricks", len(all))
+		t.Errorf("%d tricks, want at least 40", len(all))
 	}
 	for _, trick := range all {
 		t.Run(trick.name, func(t *testing.T) {

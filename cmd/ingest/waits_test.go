@@ -109,6 +109,6 @@ func TestLongReadsDoNotWait(t *testing.T) {
 	}
 	p.pg.Thaw()
 	if code, _, errs := p.do(nil, "chart", "US"); code != exitOK {
-		t.Errorf("afterwards: exit %d: %s", code, errs)
+		t.Errorf("afterwards: exit %d: %s, want %v", code, errs, exitOK)
 	}
 }

@@ -81,7 +81,7 @@ func TestACallAsksForExactlyTheStoredFields(t *testing.T) {
 			t.Errorf("%s: %s %s", name, got.Method, got.URL)
 		}
 		if agent := got.Header.Get("User-Agent"); agent != "trendvidstream-ingest/1.2.3" || got.Header.Get("Authorization") != "" {
-			t.Errorf("%s: %v", name, got.Header)
+			t.Errorf("%s: %v, want \"trendvidstream-ingest/1.2.3\" and \"\"", name, got.Header)
 		}
 	}
 }
@@ -102,11 +102,11 @@ func TestEveryMethodHasItsCost(t *testing.T) {
 	for _, method := range []string{c.Chart("US", "", "").Method, c.Videos(nil).Method, c.Search(ingest.Query{}, "").Method} {
 		cost, err := tariff.Cost(method)
 		if err != nil || len(cost) != 1 || cost["calls"] != 1 {
-			t.Errorf("%s costs %v: %v", method, cost, err)
+			t.Errorf("%s costs %v: %v, want 1 and 1", method, cost, err)
 		}
 	}
 	if tariff.Zone.String() != "UTC" {
-		t.Errorf("the day turns in %s", tariff.Zone)
+		t.Errorf("the day turns in %s, want \"UTC\"", tariff.Zone)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestACallThatCannotBeAskedIsNotSent(t *testing.T) {
 	})
 	for _, ids := range [][]string{nil, slices.Repeat([]string{"xa"}, 51), {"xa,xb"}, {"xa", ""}, {"x a"}, {"x&a"}, {"é"}, {strings.Repeat("x", 65)}} {
 		if fe := fails(t.Context(), t, c.Videos(ids)); fe.Verdict != fetch.Rejected || !errors.Is(fe, dailymotion.ErrIDs) {
-			t.Errorf("%d ids, %.10q: %s, %v", len(ids), ids, fe.Verdict, fe)
+			t.Errorf("%d ids, %.10q: %s, %v, want %v and error %v", len(ids), ids, fe.Verdict, fe, fetch.Rejected, dailymotion.ErrIDs)
 		}
 	}
 	if fe := fails(t.Context(), t, c.Chart("", "", "")); fe.Verdict != fetch.Rejected {
@@ -127,7 +127,7 @@ func TestACallThatCannotBeAskedIsNotSent(t *testing.T) {
 	}
 	for _, token := range []string{"0", "11", "-1", "01", "+1", "1.0", "CAUQAA", " 2", "99999999999999999999"} {
 		if fe := fails(t.Context(), t, c.Chart("US", "", token)); fe.Verdict != fetch.BadToken {
-			t.Errorf("token %q: %s, %v", token, fe.Verdict, fe)
+			t.Errorf("token %q: %s, %v, want %v", token, fe.Verdict, fe, fetch.BadToken)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func TestPagesEndWhereTheUpstreamOrItsBoundEndsThem(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"page":%s,"has_more":true,"list":[{"id":"x%d"}]}`, r.URL.Query().Get("page"), asked)
 	})
 	if pages := walk(t, endless, "US"); len(pages) != 10 || asked != 10 {
-		t.Errorf("an endless list has %d pages, asked %d times", len(pages), asked)
+		t.Errorf("an endless list has %d pages, asked %d times, want 10 and 10", len(pages), asked)
 	}
 	for body, next := range map[string]string{
 		`{"page":1,"has_more":true,"list":[]}`:                "",
@@ -207,7 +207,7 @@ func TestVideosReturnsExistingVideosOnly(t *testing.T) {
 	}
 	page, err := c.Videos(ids).Do(t.Context())
 	if err != nil || len(page.Videos) != 49 || page.Next != "" {
-		t.Fatalf("%d videos, next %q, %v", len(page.Videos), page.Next, err)
+		t.Fatalf("%d videos, next %q, %v, want 49 and \"\"", len(page.Videos), page.Next, err)
 	}
 	for i := range want {
 		if fmt.Sprint(describe(page.Videos[i])) != fmt.Sprint(describe(want[i])) {
@@ -221,14 +221,14 @@ func TestVideosReturnsExistingVideosOnly(t *testing.T) {
 func TestVideosThatWereNotAskedForAreNoAnswer(t *testing.T) {
 	c, _ := serve(t, respond(http.StatusOK, `{"page":1,"has_more":true,"list":[{"id":"xa"},{"id":"xother"}]}`))
 	if fe := fails(t.Context(), t, c.Videos([]string{"xa", "xb"})); fe.Verdict != fetch.Broken || !strings.Contains(fe.Error(), `"xother" was not asked for`) {
-		t.Errorf("%s, %v", fe.Verdict, fe)
+		t.Errorf("%s, %v, want %v and \"\\\"xother\\\" was not asked for\" in it", fe.Verdict, fe, fetch.Broken)
 	}
 }
 
 func TestVideosIsOnePage(t *testing.T) {
 	c, _ := serve(t, respond(http.StatusOK, `{"page":1,"has_more":true,"list":[{"id":"xa"}]}`))
 	if page, err := c.Videos([]string{"xa", "xb"}).Do(t.Context()); err != nil || len(page.Videos) != 1 || page.Next != "" {
-		t.Errorf("%d videos, next %q, %v", len(page.Videos), page.Next, err)
+		t.Errorf("%d videos, next %q, %v, want 1 and \"\"", len(page.Videos), page.Next, err)
 	}
 }
 
@@ -244,11 +244,11 @@ func TestASearchFindsIDs(t *testing.T) {
 	}
 	for _, v := range page.Videos {
 		if !strings.Contains(v.Title, "part 7") {
-			t.Errorf("%q", v.Title)
+			t.Errorf("%q, want \"part 7\" in it", v.Title)
 		}
 	}
 	if none, err := c.Search(ingest.Query{Text: "nothing is called this"}, "").Do(t.Context()); err != nil || len(none.IDs) != 0 || none.Next != "" {
-		t.Errorf("%+v, %v", none, err)
+		t.Errorf("%+v, %v, want 0 and \"\"", none, err)
 	}
 }
 
@@ -261,11 +261,11 @@ func TestACallMayBeDoneAgain(t *testing.T) {
 		}
 	}
 	if page, err := call.Do(t.Context()); err != nil || len(page.Videos) != 100 {
-		t.Errorf("last: %d videos, %v", len(page.Videos), err)
+		t.Errorf("last: %d videos, %v, want 100", len(page.Videos), err)
 	}
 	l := sim.Ledger()
 	if l.Units["calls"] != 7 || l.Refused["calls"] != 1 {
-		t.Errorf("%+v", l)
+		t.Errorf("%+v, want 7 and 1", l)
 	}
 	for i, call := range sim.Log() {
 		if want := []int{500, 429, 0, 200, 502, 200, 403, 200}[i]; call.Status != want {

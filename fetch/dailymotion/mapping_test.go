@@ -157,11 +157,11 @@ func TestAMissingCountIsNotZero(t *testing.T) {
 	for name, tt := range tests {
 		page, err := dailymotion.MapVideos([]byte(`{"page":1,"list":[`+tt.item+`]}`), 1)
 		if err != nil || len(page.Videos) != 1 {
-			t.Errorf("%s: %d videos, %v", name, len(page.Videos), err)
+			t.Errorf("%s: %d videos, %v, want 1", name, len(page.Videos), err)
 			continue
 		}
 		if d := describe(page.Videos[0]); d.Views != tt.views || d.Likes != tt.likes {
-			t.Errorf("%s: views %s, likes %s", name, d.Views, d.Likes)
+			t.Errorf("%s: views %s, likes %s, want %v and %v", name, d.Views, d.Likes, tt.views, tt.likes)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestTagsAreTextAlsoWhereTheyAreNumbers(t *testing.T) {
 	} {
 		page, err := dailymotion.MapVideos([]byte(`{"list":[{"id":"x","tags":`+in+`}]}`), 1)
 		if err != nil || !reflect.DeepEqual(page.Videos[0].Tags, want) {
-			t.Errorf("%s: %+v, %v", in, page.Videos, err)
+			t.Errorf("%s: %+v, %v, want %v", in, page.Videos, err, want)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestALiveStreamHasNoDuration(t *testing.T) {
 func TestDuplicatesAreKept(t *testing.T) {
 	page, err := dailymotion.MapVideos([]byte(`{"list":[{"id":"x"},{"id":"y"},{"id":"x"}]}`), 1)
 	if err != nil || len(page.Videos) != 3 {
-		t.Errorf("%d videos, %v", len(page.Videos), err)
+		t.Errorf("%d videos, %v, want 3", len(page.Videos), err)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestNothingIsHalfUnderstood(t *testing.T) {
 		c, _ := serve(t, respond(http.StatusOK, body))
 		fe := fails(t.Context(), t, c.Chart("US", "", ""))
 		if fe.Verdict != fetch.Broken || !strings.HasPrefix(fe.Error(), "videos.trending: Dailymotion's answer makes no sense: ") {
-			t.Errorf("%s: %s, %v", name, fe.Verdict, fe)
+			t.Errorf("%s: %s, %v, want %v and \"videos.trending: Dailymotion's answer makes no sense: \" at the beginning", name, fe.Verdict, fe, fetch.Broken)
 		}
 		if len([]rune(fe.Error())) > 600 || strings.ContainsAny(fe.Error(), ">\x00\n") {
 			t.Errorf("%s: %q", name, fe.Error())
@@ -341,7 +341,7 @@ func FuzzMapVideos(f *testing.F) {
 		page, err := dailymotion.MapVideos(body, 1)
 		if err != nil {
 			if len(page.Videos) != 0 || page.Next != "" {
-				t.Errorf("an error came with a page: %+v, %v", page, err)
+				t.Errorf("an error came with a page: %+v, %v, want 0 and \"\"", page, err)
 			}
 			return
 		}

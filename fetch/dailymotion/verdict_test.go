@@ -103,10 +103,10 @@ func TestEveryAnswerHasItsVerdict(t *testing.T) {
 func TestOnlyAChartCallHasNoChart(t *testing.T) {
 	c, _ := serve(t, respond(http.StatusNotFound, envelope(404, "not_found", "m", "channel")))
 	if fe := fails(t.Context(), t, c.Search(ingest.Query{Text: "x", Category: "y"}, "")); fe.Verdict != fetch.Rejected {
-		t.Errorf("a search: %s, %v", fe.Verdict, fe)
+		t.Errorf("a search: %s, %v, want %v", fe.Verdict, fe, fetch.Rejected)
 	}
 	if fe := fails(t.Context(), t, c.Videos([]string{"x"})); fe.Verdict != fetch.Rejected {
-		t.Errorf("videos: %s, %v", fe.Verdict, fe)
+		t.Errorf("videos: %s, %v, want %v", fe.Verdict, fe, fetch.Rejected)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestTheStandInsRefusalsAreUnderstood(t *testing.T) {
 		}
 	}
 	if l := sim.Ledger(); l.Units["calls"] != 2 || l.Refused["calls"] != 1 || l.Today["calls"] != 2 {
-		t.Errorf("%+v", l)
+		t.Errorf("%+v, want 2, 1 and 2", l)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestNoAnswerHasItsVerdictToo(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	if fe := fails(t.Context(), t, clientOf(t, gone.URL, time.Second).Chart("US", "", "")); fe.Verdict != fetch.Unsent || !strings.Contains(fe.Error(), "Dailymotion was not reached") {
-		t.Errorf("refused: %s, %v", fe.Verdict, fe)
+		t.Errorf("refused: %s, %v, want %v and \"Dailymotion was not reached\" in it", fe.Verdict, fe, fetch.Unsent)
 	}
 	_, _, base := standIn(t, dailymotionsim.Options{}, "slow=1m@2")
 	slow := clientOf(t, base, 5*time.Second)
@@ -138,12 +138,12 @@ func TestNoAnswerHasItsVerdictToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fe := fails(t.Context(), t, slow.Chart("US", "", "")); fe.Verdict != fetch.Broken || !strings.Contains(fe.Error(), "in time") {
-		t.Errorf("slow: %s, %v", fe.Verdict, fe)
+		t.Errorf("slow: %s, %v, want %v and \"in time\" in it", fe.Verdict, fe, fetch.Broken)
 	}
 	c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://example.com/consent?x=y", http.StatusFound)
 	})
 	if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != fetch.Broken || !strings.Contains(fe.Error(), "it redirects to example.com") {
-		t.Errorf("redirect: %s, %v", fe.Verdict, fe)
+		t.Errorf("redirect: %s, %v, want %v and \"it redirects to example.com\" in it", fe.Verdict, fe, fetch.Broken)
 	}
 }

@@ -36,7 +36,7 @@ func TestTextFromOutsideIsMadeFitForAnError(t *testing.T) {
 		}
 	}
 	if got := (wire.Cleaner{}).Text("<i>no</i> key", 40); got != "no key" {
-		t.Errorf("the zero Cleaner: %q", got)
+		t.Errorf("the zero Cleaner: %q, want \"no key\"", got)
 	}
 }
 
@@ -44,11 +44,11 @@ func TestAWrappedErrorIsStillAskedForItsKind(t *testing.T) {
 	c := wire.Cleaner{Key: ingest.NewSecret(canary)}
 	plain := c.Wrap("it broke", fmt.Errorf("reading: %w", context.Canceled))
 	if !errors.Is(plain, context.Canceled) || plain.Error() != "it broke: reading: context canceled" {
-		t.Errorf("%v", plain)
+		t.Errorf("%v, want error %v and \"it broke: reading: context canceled\"", plain, context.Canceled)
 	}
 	held := c.Wrap("it broke", fmt.Errorf("%s: %w", canary, context.DeadlineExceeded))
 	if !errors.Is(held, context.DeadlineExceeded) {
-		t.Errorf("its kind is lost: %v", held)
+		t.Errorf("its kind is lost: %v, want error %v", held, context.DeadlineExceeded)
 	}
 	holdsNoKey(t, held)
 }

@@ -16,12 +16,12 @@ func TestAKeyIsTakenOutOfAnAnswerThatRepeatsIt(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"title":"it is %s"}`, r.Header.Get("X-Key"))
 	})
 	if a := get(t.Context(), tr); a.Err != nil || string(a.Body) != `{"title":"it is ***"}` {
-		t.Errorf("%q, %v", a.Body, a.Err)
+		t.Errorf("%q, %v, want \"{\\\"title\\\":\\\"it is ***\\\"}\"", a.Body, a.Err)
 	}
 	short := wire.NewTransport(base(t, srv.URL), wire.Headers{KeyName: "X-Key", Key: ingest.NewSecret("title")})
 	t.Cleanup(short.Close)
 	if a := get(t.Context(), short); a.Err != nil || string(a.Body) != `{"title":"it is title"}` {
-		t.Errorf("a key that is too short to be one: %q, %v", a.Body, a.Err)
+		t.Errorf("a key that is too short to be one: %q, %v, want \"{\\\"title\\\":\\\"it is title\\\"}\"", a.Body, a.Err)
 	}
 }
 

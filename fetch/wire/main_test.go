@@ -66,7 +66,7 @@ func unanswered(t testing.TB, a wire.Answer) *fetch.Error {
 	c := wire.NewClient("The upstream", &url.URL{}, wire.Headers{Key: ingest.NewSecret(canary)}, 0)
 	e := c.Unanswered("things.list", a)
 	if e.Method != "things.list" {
-		t.Errorf("%+v", e)
+		t.Errorf("%+v, want \"things.list\"", e)
 	}
 	holdsNoKey(t, e)
 	return e

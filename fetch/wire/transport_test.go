@@ -89,7 +89,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 	for _, location := range []string{"", "/elsewhere", "http://[::1", "\x00"} {
 		if host := wire.RedirectHost(location); host != "nowhere we may follow" {
-			t.Errorf("%q is %s", location, host)
+			t.Errorf("%q is %s, want \"nowhere we may follow\"", location, host)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestNothingIsSentToAnotherHost(t *testing.T) {
 			return err
 		})
 		if e := unanswered(t, a); e.Verdict != fetch.Unsent || !strings.Contains(e.Error(), "another host") {
-			t.Errorf("%s: %s, %v", u, e.Verdict, e)
+			t.Errorf("%s: %s, %v, want %v and \"another host\" in it", u, e.Verdict, e, fetch.Unsent)
 		}
 	}
 	if _, err := tr.RoundTrip(httptest.NewRequest(http.MethodGet, srv.URL, nil)); err == nil {
@@ -146,7 +146,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	for name, h := range tests {
 		tr, _ := serve(t, h)
 		if e := unanswered(t, get(t.Context(), tr)); e.Verdict != fetch.Broken || !strings.Contains(e.Error(), "larger than 16 MiB") {
-			t.Errorf("%s: %s, %v", name, e.Verdict, e)
+			t.Errorf("%s: %s, %v, want %v and \"larger than 16 MiB\" in it", name, e.Verdict, e, fetch.Broken)
 		}
 	}
 	tr, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { repeat(w, spaces, 16) })
@@ -229,7 +229,7 @@ func TestASlowAnswerEndsWithTheCall(t *testing.T) {
 			begin := time.Now()
 			e := unanswered(t, within(t.Context(), tr, tt.timeout))
 			if e.Verdict != fetch.Broken || !errors.Is(e, context.DeadlineExceeded) || !strings.Contains(e.Error(), "The upstream gave no whole answer in time") {
-				t.Errorf("%s: %s, %v", tt.name, e.Verdict, e)
+				t.Errorf("%s: %s, %v, want %v, error %v and \"The upstream gave no whole answer in time\" in it", tt.name, e.Verdict, e, fetch.Broken, context.DeadlineExceeded)
 			}
 			if took := time.Since(begin); took != tt.after {
 				t.Errorf("%s: took %s, want %s", tt.name, took, tt.after)
@@ -283,7 +283,7 @@ func TestAnUnsentCallIsReportedAsUnsent(t *testing.T) {
 	defer stranger.Close()
 	for name, base := range map[string]string{"refused": gone.URL, "certificate of a stranger": stranger.URL} {
 		if e := unanswered(t, get(t.Context(), to(t, base))); e.Verdict != fetch.Unsent || !strings.Contains(e.Error(), "The upstream was not reached") {
-			t.Errorf("%s: %s, %v", name, e.Verdict, e)
+			t.Errorf("%s: %s, %v, want %v and \"The upstream was not reached\" in it", name, e.Verdict, e, fetch.Unsent)
 		}
 	}
 }
@@ -295,10 +295,10 @@ func TestACancelledCallSaysWhetherItLeft(t *testing.T) {
 		<-r.Context().Done()
 	})
 	if e := unanswered(t, get(ctx, tr)); e.Verdict != fetch.Broken || !errors.Is(e, context.Canceled) {
-		t.Errorf("in flight: %s, %v", e.Verdict, e)
+		t.Errorf("in flight: %s, %v, want %v and error %v", e.Verdict, e, fetch.Broken, context.Canceled)
 	}
 	if e := unanswered(t, get(ctx, tr)); e.Verdict != fetch.Unsent || !errors.Is(e, context.Canceled) {
-		t.Errorf("before: %s, %v", e.Verdict, e)
+		t.Errorf("before: %s, %v, want %v and error %v", e.Verdict, e, fetch.Unsent, context.Canceled)
 	}
 }
 
@@ -314,17 +314,17 @@ func TestOneCallArrivesOnce(t *testing.T) {
 		t.Fatal(a.Err)
 	}
 	if e := unanswered(t, get(t.Context(), tr)); e.Verdict != fetch.Broken {
-		t.Errorf("%s, %v", e.Verdict, e)
+		t.Errorf("%s, %v, want %v", e.Verdict, e, fetch.Broken)
 	}
 	if n := arrived.Load(); n != 2 {
-		t.Errorf("two calls arrived as %d requests", n)
+		t.Errorf("two calls arrived as %d requests, want 2", n)
 	}
 }
 
 func TestTLSIsSpokenAndVerified(t *testing.T) {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 1 || r.Header.Get("X-Key") != canary {
-			t.Errorf("%s, key %q", r.Proto, r.Header.Get("X-Key"))
+			t.Errorf("%s, key %q, want 1 and %v", r.Proto, r.Header.Get("X-Key"), canary)
 		}
 	}))
 	srv.EnableHTTP2 = true
@@ -335,7 +335,7 @@ func TestTLSIsSpokenAndVerified(t *testing.T) {
 	roots.AddCert(srv.Certificate())
 	wire.Trust(tr, &tls.Config{RootCAs: roots})
 	if a := get(t.Context(), tr); a.Err != nil || a.Status != http.StatusOK {
-		t.Errorf("%+v", a)
+		t.Errorf("%+v, want %v", a, http.StatusOK)
 	}
 }
 

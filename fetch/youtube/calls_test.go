@@ -106,7 +106,7 @@ func TestACallAsksForExactlyTheStoredFields(t *testing.T) {
 	}
 	for name, tt := range tests {
 		if tt.call.Method != tt.method || string(tt.call.Region) != tt.region {
-			t.Errorf("%s: method %q, region %q", name, tt.call.Method, tt.call.Region)
+			t.Errorf("%s: method %q, region %q, want %v and %v", name, tt.call.Method, tt.call.Region, tt.method, tt.region)
 		}
 		_, err := tt.call.Do(t.Context())
 		if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Verdict != fetch.Broken { // the answer does not matter here
@@ -154,7 +154,7 @@ func TestACallThatCannotBeAskedIsNotSent(t *testing.T) {
 	} {
 		fe := fails(t.Context(), t, call)
 		if fe.Verdict != fetch.Rejected || fe.Method != call.Method {
-			t.Errorf("%s: %s, %v", name, fe.Verdict, fe)
+			t.Errorf("%s: %s, %v, want %v and %v", name, fe.Verdict, fe, fetch.Rejected, call.Method)
 		}
 		if strings.Contains(name, "ids") != errors.Is(fe, youtube.ErrIDs) {
 			t.Errorf("%s: %v", name, fe)
@@ -187,7 +187,7 @@ func TestAPageThatIsItsOwnNextIsBroken(t *testing.T) {
 	} {
 		fe := fails(t.Context(), t, call)
 		if fe.Verdict != fetch.Broken || !strings.Contains(fe.Error(), "its next page is the page itself") {
-			t.Errorf("%s: %s, %v", call.Method, fe.Verdict, fe)
+			t.Errorf("%s: %s, %v, want %v and \"its next page is the page itself\" in it", call.Method, fe.Verdict, fe, fetch.Broken)
 		}
 	}
 	token = strings.Repeat("T", 2000)
@@ -195,7 +195,7 @@ func TestAPageThatIsItsOwnNextIsBroken(t *testing.T) {
 		untyped(c.Chart("US", "", "")), untyped(c.Search(ingest.Query{}, "")), untyped(c.Uploads("UU1", "")),
 	} {
 		if fe := fails(t.Context(), t, call); fe.Verdict != fetch.Broken || !strings.Contains(fe.Error(), "longer than 1024 bytes") {
-			t.Errorf("%s: %s, %v", call.Method, fe.Verdict, fe)
+			t.Errorf("%s: %s, %v, want %v and \"longer than 1024 bytes\" in it", call.Method, fe.Verdict, fe, fetch.Broken)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestNewRefusesAKeyThatIsMissingOrCannotBeOne(t *testing.T) {
 	for _, key := range []string{canary + "\n", canary + "\r\nX: y", " " + canary, canary + "é", "a\x00b"} {
 		_, err := youtube.New(t.Context(), youtube.Config{Key: ingest.NewSecret(key)})
 		if !errors.Is(err, youtube.ErrKey) {
-			t.Errorf("%q: %v", key, err)
+			t.Errorf("%q: %v, want error %v", key, err, youtube.ErrKey)
 			continue
 		}
 		holdsNoKey(t, err)
@@ -61,10 +61,10 @@ func TestACallMayBeDoneAgain(t *testing.T) {
 	})
 	call := c.Chart("US", "", "")
 	if fe := fails(t.Context(), t, call); fe.Verdict != fetch.Broken {
-		t.Errorf("first: %v", fe)
+		t.Errorf("first: %v, want %v", fe, fetch.Broken)
 	}
 	if page, err := call.Do(t.Context()); err != nil || len(page.Videos) != 1 || n != 2 {
-		t.Errorf("second: %v, %v, %d requests", page, err, n)
+		t.Errorf("second: %v, %v, %d requests, want 1 and 2", page, err, n)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestHandlesOfAnyLengthAndScriptAreTheProvidersToJudge(t *testing.T) {
 		"@%E6%84%9B": "@愛", "\u200f@愛\u200b": "@愛",
 	} {
 		if got, err := youtube.ParseChannel(given); err != nil || got != want {
-			t.Errorf("%q is %q, %v", given, got, err)
+			t.Errorf("%q is %q, %v, want %v", given, got, err, want)
 		}
 	}
 }

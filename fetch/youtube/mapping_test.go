@@ -57,7 +57,7 @@ func TestAVideoIsMappedWithoutChanges(t *testing.T) {
 func TestAPageKeepsOrderAndDuplicates(t *testing.T) {
 	page, err := youtube.MapPage([]byte(`{"nextPageToken":"T","items":[{"id":"b"},{"snippet":{"title":"no id"}},null,{"id":"a"},{"id":"b"}]}`))
 	if err != nil || page.Next != "T" || len(page.Videos) != 3 {
-		t.Fatalf("%+v, %v", page, err)
+		t.Fatalf("%+v, %v, want \"T\" and 3", page, err)
 	}
 	for i, id := range []string{"b", "a", "b"} {
 		if page.Videos[i].ID != id {
@@ -65,7 +65,7 @@ func TestAPageKeepsOrderAndDuplicates(t *testing.T) {
 		}
 	}
 	if page, err := youtube.MapPage([]byte(`{"items":[]}`)); err != nil || len(page.Videos) != 0 || page.Next != "" {
-		t.Errorf("an empty list: %+v, %v", page, err)
+		t.Errorf("an empty list: %+v, %v, want 0 and \"\"", page, err)
 	}
 }
 

@@ -52,11 +52,11 @@ func TestParametersMatchTheProvidersDescription(t *testing.T) {
 	}
 	c, routes, all := new(youtube.Client), api.gets(map[string]map[string]any{}), map[string]any{}
 	if len(routes) < 25 {
-		t.Errorf("the description has %d routes", len(routes))
+		t.Errorf("the description has %d routes, want at least 25", len(routes))
 	}
 	for name := range api.Parameters {
 		if got, want := c.Takes("/youtube/v3/videos", name), slices.Contains([]string{"alt", "fields", "prettyPrint"}, name); got != want {
-			t.Errorf("%s is taken: %v", name, got)
+			t.Errorf("%s is taken: %v, want %v", name, got, want)
 		}
 	}
 	for _, parameters := range routes {
@@ -65,7 +65,7 @@ func TestParametersMatchTheProvidersDescription(t *testing.T) {
 	for path, parameters := range routes {
 		for name := range all {
 			if _, want := parameters[name]; c.Takes(path, name) != want {
-				t.Errorf("%s takes %s: %v", path, name, !want)
+				t.Errorf("%s takes %s: %v, want %v", path, name, !want, want)
 			}
 		}
 	}

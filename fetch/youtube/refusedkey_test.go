@@ -36,14 +36,14 @@ func TestARefusedKeyIsKnownByAnyOfGooglesSentences(t *testing.T) {
 		for _, reason := range []string{"forbidden", ""} {
 			c, _ := serve(t, respond(says.status, fmt.Sprintf(`{"error":{"code":%d,"message":%q,"errors":[{"reason":%q}]}}`, says.status, says.message, reason)))
 			if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != fetch.BadKey {
-				t.Errorf("reason %q: %s: %v", reason, fe.Verdict, fe)
+				t.Errorf("reason %q: %s: %v, want %v", reason, fe.Verdict, fe, fetch.BadKey)
 			}
 		}
 	}
 	for _, reason := range []string{"USER_PROJECT_DENIED", "RESOURCE_PROJECT_INVALID", "SERVICE_NOT_VISIBLE", "API_KEY_ANDROID_APP_BLOCKED"} {
 		c, _ := serve(t, respond(403, envelope(403, "", reason, "")))
 		if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != fetch.BadKey {
-			t.Errorf("%s: %s: %v", reason, fe.Verdict, fe)
+			t.Errorf("%s: %s: %v, want %v", reason, fe.Verdict, fe, fetch.BadKey)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func TestAnUnknownRuleOfGooglesServersIsVague(t *testing.T) {
 	for reason, vague := range map[string]bool{"SECURITY_POLICY_VIOLATED": true, "LOCATION_POLICY_VIOLATED": true, "playlistItemsNotAccessible": false} {
 		c, _ := serve(t, respond(403, envelope(403, "", reason, "")))
 		if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != fetch.Rejected || fe.Vague != vague {
-			t.Errorf("%s: %s, vague %v: %v", reason, fe.Verdict, fe.Vague, fe)
+			t.Errorf("%s: %s, vague %v: %v, want %v and %v", reason, fe.Verdict, fe.Vague, fe, fetch.Rejected, vague)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func TestARefusalOfAVideoIsNoRefusedKey(t *testing.T) {
 		for _, reason := range []string{"videoForbidden", "forbidden", ""} {
 			c, _ := serve(t, respond(403, fmt.Sprintf(`{"error":{"code":403,"message":%q,"errors":[{"reason":%q}]}}`, message, reason)))
 			if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != fetch.Rejected {
-				t.Errorf("%s: %s", message, fe.Verdict)
+				t.Errorf("%s: %s, want %v", message, fe.Verdict, fetch.Rejected)
 			}
 		}
 	}

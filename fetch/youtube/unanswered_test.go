@@ -42,7 +42,7 @@ func TestAnUnsentCallIsReportedAsUnsent(t *testing.T) {
 	for name, base := range map[string]string{"refused": gone.URL, "certificate of a stranger": stranger.URL} {
 		fe := fails(t.Context(), t, clientOf(t, base, 20*time.Second).Chart("US", "", ""))
 		if fe.Verdict != fetch.Unsent || !strings.Contains(fe.Error(), "YouTube was not reached") {
-			t.Errorf("%s: %s, %v", name, fe.Verdict, fe)
+			t.Errorf("%s: %s, %v, want %v and \"YouTube was not reached\" in it", name, fe.Verdict, fe, fetch.Unsent)
 		}
 	}
 }
@@ -54,10 +54,10 @@ func TestACancelledCallSaysWhetherItLeft(t *testing.T) {
 		<-r.Context().Done()
 	})
 	if fe := fails(ctx, t, c.Chart("US", "", "")); fe.Verdict != fetch.Broken || !errors.Is(fe, context.Canceled) {
-		t.Errorf("in flight: %s, %v", fe.Verdict, fe)
+		t.Errorf("in flight: %s, %v, want %v and error %v", fe.Verdict, fe, fetch.Broken, context.Canceled)
 	}
 	if fe := fails(ctx, t, c.Chart("US", "", "")); fe.Verdict != fetch.Unsent || !errors.Is(fe, context.Canceled) {
-		t.Errorf("before: %s, %v", fe.Verdict, fe)
+		t.Errorf("before: %s, %v, want %v and error %v", fe.Verdict, fe, fetch.Unsent, context.Canceled)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestACallEndsWithItsTimeout(t *testing.T) {
 	_, srv := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	begin := time.Now()
 	if fe := fails(t.Context(), t, clientOf(t, srv.URL, 50*time.Millisecond).Chart("US", "", "")); !errors.Is(fe, context.DeadlineExceeded) {
-		t.Errorf("%s, %v", fe.Verdict, fe)
+		t.Errorf("%s, %v, want error %v", fe.Verdict, fe, context.DeadlineExceeded)
 	}
 	if took := time.Since(begin); took > 10*time.Second { // the wire's shortest limit is as long
 		t.Errorf("took %s", took)
@@ -87,7 +87,7 @@ func TestOneCallArrivesOnceOnAKeptConnectionToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != fetch.Broken || arrived.Load() != 2 {
-		t.Errorf("two calls arrived as %d requests: %s, %v", arrived.Load(), fe.Verdict, fe)
+		t.Errorf("two calls arrived as %d requests: %s, %v, want %v and 2", arrived.Load(), fe.Verdict, fe, fetch.Broken)
 	}
 }
 
@@ -98,6 +98,6 @@ func TestTheKeyIsTakenOutOfAnAnswerThatRepeatsIt(t *testing.T) {
 	})
 	page, err := c.Chart("US", "", "").Do(t.Context())
 	if err != nil || len(page.Videos) != 1 || page.Videos[0].Title != "your key is ***" || page.Videos[0].Tags[0] != "***" {
-		t.Errorf("%+v, %v", page, err)
+		t.Errorf("%+v, %v, want 1, \"your key is ***\" and \"***\"", page, err)
 	}
 }

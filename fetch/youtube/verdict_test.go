@@ -59,7 +59,7 @@ func TestEveryRecordedErrorHasItsVerdict(t *testing.T) {
 			t.Errorf("%s: %s, pool %q, %v\nwant %s, pool %q, %s", name, fe.Verdict, fe.Pool, fe.Err, want.verdict, want.pool, want.text)
 		}
 		if fe.Status != want.status {
-			t.Errorf("%s: status %d", name, fe.Status)
+			t.Errorf("%s: status %d, want %v", name, fe.Status, want.status)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func TestEveryOtherAnswerHasItsVerdict(t *testing.T) {
 func TestOnlyAChartCallHasNoChart(t *testing.T) {
 	c, _ := serve(t, respond(http.StatusNotFound, envelope(404, "notFound", "", "")))
 	if fe := fails(t.Context(), t, c.Videos([]string{"x"})); fe.Verdict != fetch.Rejected {
-		t.Errorf("%s: %v", fe.Verdict, fe)
+		t.Errorf("%s: %v, want %v", fe.Verdict, fe, fetch.Rejected)
 	}
 }
 

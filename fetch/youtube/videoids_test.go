@@ -84,7 +84,7 @@ func TestAVideoIsReadInEveryForm(t *testing.T) {
 		"https://www.youtube.com/attribution_link?a=x&u=%2Fwatch%3Fv%3D" + id + "%26feature%3Dshare", "HTTPS://WWW.YOUTUBE.COM/watch?v=" + id,
 	} {
 		if got, why := youtube.ParseVideo(form); got != id || why != "" {
-			t.Errorf("%s is read as %q: %s", form, got, why)
+			t.Errorf("%s is read as %q: %s, want %v and \"\"", form, got, why, id)
 		}
 	}
 	for _, form := range []string{
@@ -123,7 +123,7 @@ func TestAMillionIDsAreReadInBoundedMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	l, err := youtube.ReadIDs(&manyIDs{n: million}, nil)
 	if err != nil || len(l.IDs) != million {
-		t.Fatalf("%d ids, %v", len(l.IDs), err)
+		t.Fatalf("%d ids, %v, want %v", len(l.IDs), err, million)
 	}
 	runtime.ReadMemStats(&after)
 	held := (int64(after.HeapSys) - int64(before.HeapSys)) >> 20 // it may have shrunk

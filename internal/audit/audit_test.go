@@ -107,7 +107,7 @@ func TestEachSlotOfALostLedgerIsMissingOrTooOldToJudge(t *testing.T) {
 			other := slot(ingest.KindChart, "GB", time.Hour, units)
 			rebuild, err = account(nil).Rebuild(t.Context(), []ingest.Slot{tt.slot, other})
 			if want := tt.missing || tt.later; err != nil || (len(rebuild) == 2) != want {
-				t.Errorf("beside another: %+v, %v", rebuild, err)
+				t.Errorf("beside another: %+v, %v, want %v", rebuild, err, want)
 			}
 		})
 	}
@@ -166,7 +166,7 @@ func TestPostedSpendsAreExact(t *testing.T) {
 	once := &asked{entries: ledger}
 	missing, err := account(once).Rebuild(t.Context(), slots)
 	if err != nil || once.times != 1 { // another process may spend between two
-		t.Fatalf("read %d times, %v", once.times, err)
+		t.Fatalf("read %d times, %v, want 1", once.times, err)
 	}
 	total := quota.Cost{}
 	for _, s := range missing {
@@ -175,7 +175,7 @@ func TestPostedSpendsAreExact(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := s.Slot.State == ingest.Done; p.At.Equal(s.Slot.FetchedAt) != want {
-			t.Errorf("%s, %s: posted at %v", s.Slot.Kind, s.Slot.State, p.At)
+			t.Errorf("%s, %s: posted at %v, want %v", s.Slot.Kind, s.Slot.State, p.At, want)
 		}
 		for pool, amount := range p.Cost {
 			total[pool] += amount
@@ -186,7 +186,7 @@ func TestPostedSpendsAreExact(t *testing.T) {
 		t.Errorf("posted %v, want %v", total, want)
 	}
 	if left, err := account(ledger).Missing(t.Context(), slots); err != nil || len(left) > 0 {
-		t.Errorf("after it %+v is still missing, %v", left, err)
+		t.Errorf("after it %+v is still missing, %v, want none", left, err)
 	}
 }
 

@@ -134,7 +134,7 @@ func TestTheOutlookIsThePartThatCeilingsAndScheduleLeave(t *testing.T) {
 	}
 	reserve := quota.Reserve{Until: start.Add(5 * time.Hour), Today: quota.Cost{"units": 500}}
 	if o := budget.NewOutlook(r, reserve, budget.Price{}, tariff(t, "classic")); o.Left["units"] != 1000 {
-		t.Errorf("of 9,000 used, 3,500 come back before the day ends, and the schedule takes 500: %d are left of 7,000", o.Left["units"])
+		t.Errorf("of 9,000 used, 3,500 come back before the day ends, and the schedule takes 500: %d are left of 7,000, want 1000", o.Left["units"])
 	}
 	drained := quota.Report{At: start.Add(-time.Hour), Pools: []quota.PoolReport{{Pool: "units", DrainedUntil: start}}}
 	if o := budget.NewOutlook(drained, quota.Reserve{Until: start}, budget.Price{}, tariff(t, "classic")); o.Left["units"] != 0 || o.Left["search"] == 0 {
@@ -168,7 +168,7 @@ func TestTheDaysABackfillTakes(t *testing.T) {
 	for scheduled, want := range map[int64]bool{6000: true, 9499: true, 9500: false} {
 		o := outlook(t, 0, 0, 9500, scheduled) // nothing is left today
 		if _, ok := o.Days(quota.Cost{"units": 1}, quota.Cost{"units": 1}); ok != want {
-			t.Errorf("beside %d units a day for the schedule: ok is %v", scheduled, ok)
+			t.Errorf("beside %d units a day for the schedule: ok is %v, want %v", scheduled, ok, want)
 		}
 		if err := o.Never(quota.Cost{"units": 1}, quota.Cost{"units": 1}); (err == nil) != want || err != nil && (!errors.Is(err, quota.ErrNeverFits) || !strings.Contains(err.Error(), "costs 1 of pool units")) {
 			t.Errorf("beside %d units a day for the schedule: %v", scheduled, err)

@@ -131,7 +131,7 @@ func TestTheOthersUseIsExpectedAgain(t *testing.T) {
 		planned, said := expected.Report, expected.Others
 		pace := s.Pace(planned, known, now)
 		if len(pace.Jobs) != 1 || pace.Jobs[0].Budget != tt.budget || said != tt.said {
-			t.Errorf("%s: %+v, %q", tt.name, pace.Jobs, said)
+			t.Errorf("%s: %+v, %q, want 1, %v and %v", tt.name, pace.Jobs, said, tt.budget, tt.said)
 		}
 		f, err := s.Forecast(r, pace, nil, now)
 		if bare, _ := s.Forecast(r, budget.PacedSchedule{}, nil, now); err != nil || f.Spare["units"] > tt.budget-f.Scheduled["units"] || f.SetAside["units"] != bare.Spare["units"]-f.Spare["units"] {
@@ -218,7 +218,7 @@ func TestOthersThatTakeNothingAreNotExpected(t *testing.T) {
 	w := watched(t, limited(t, 3, chart(30*time.Minute, 4, regions.Default()...)), seen{2, 1, 2, 0, 0})
 	r := reported(limited(t, 3, chart(30*time.Minute, 4, regions.Default()...)), midnight.AddDate(0, 0, 3).Add(time.Minute), 0, 0)
 	if said := w.Expect(t.Context(), r).Others; said != "" {
-		t.Errorf("%q", said)
+		t.Errorf("%q, want \"\"", said)
 	}
 }
 

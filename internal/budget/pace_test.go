@@ -240,7 +240,7 @@ func TestALaterRefreshSlowsChartsAndStopsNone(t *testing.T) {
 		e.Pages = map[string]int{"chart": 2}
 		jobs := s.With(e).Pace(e.Report, known, now).Jobs
 		if len(jobs) != 1 {
-			t.Fatalf("%+v", jobs)
+			t.Fatalf("%+v, want 1", jobs)
 		}
 		return jobs[0]
 	}
@@ -416,7 +416,7 @@ func TestTheNextSlotStaysWhereItWasPredicted(t *testing.T) {
 		}
 		paces := s.Pace(r, known, r.At).Jobs
 		if len(paces) != 1 {
-			t.Fatalf("%v later: %+v", since, paces)
+			t.Fatalf("%v later: %+v, want 1", since, paces)
 		}
 		p := paces[0]
 		if first == 0 {
@@ -461,7 +461,7 @@ func TestNothingFitsThatCannotBegin(t *testing.T) {
 		}
 		pace := s.Pace(r, known, now)
 		if f, err := s.Forecast(r, pace, nil, now); err != nil || f.Fits != tt.fits {
-			t.Errorf("%s: %d units are left: %+v, %v; the pace is %q", tt.name, tt.left, f, err, pace)
+			t.Errorf("%s: %d units are left: %+v, %v; the pace is %q, want %v", tt.name, tt.left, f, err, pace, tt.fits)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func TestOnlyAJobThatCallsItIsRefusedACostThatNeverFits(t *testing.T) {
 		t.Error(err)
 	}
 	if got := budget.NeverCalled(tariff(t, "classic")); len(got) > 0 {
-		t.Errorf("of the shipped costs %q", got)
+		t.Errorf("of the shipped costs %q, want none", got)
 	}
 }
 
@@ -85,12 +85,12 @@ func TestOnlyAJobThatCallsItIsRefusedACostThatNeverFits(t *testing.T) {
 func TestAScheduleFitsBesideABackfillAtItsCeiling(t *testing.T) {
 	costs := tariff(t, "classic")
 	if got := budget.Ceilings(costs, quota.Scheduled); got["units"] != 9500 || got["search"] != 95 {
-		t.Errorf("the ceilings are %v", got)
+		t.Errorf("the ceilings are %v, want 9500 and 95", got)
 	}
 	for units, fits := range map[int64]bool{0: true, 1536: true, 2500: true, 2501: false} {
 		err := budget.Price{Total: quota.Cost{"units": units}}.Fits(costs)
 		if (err == nil) != fits {
-			t.Errorf("%d units a day: %v", units, err)
+			t.Errorf("%d units a day: %v, want %v", units, err, fits)
 		}
 		if err != nil && (!strings.Contains(err.Error(), "a day of it costs 2,501 units") || !strings.Contains(err.Error(), "9,500 of 10,000")) {
 			t.Error(err)
@@ -117,7 +117,7 @@ func TestADayOfTheScheduleIsComparedWithWindowsOfADayOrMore(t *testing.T) {
 	}}}
 	for units, fits := range map[int64]bool{125: true, 126: false} { // 250 of 1,000 in two days
 		if err := (budget.Price{Total: quota.Cost{"units": units}}).Fits(costs); (err == nil) != fits {
-			t.Errorf("%d units a day: %v", units, err)
+			t.Errorf("%d units a day: %v, want %v", units, err, fits)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestTheForecastKnowsItsWindows(t *testing.T) {
 		w := quota.WindowState{Window: quota.Window{Name: "w", Length: of.length, Limit: of.limit}, Used: of.used}
 		r := quota.Report{Pools: []quota.PoolReport{{Pool: "units", Windows: []quota.WindowState{w}}}}
 		if f, err := s.Forecast(r, budget.PacedSchedule{}, nil, now); err != nil || f.Fits != of.fits {
-			t.Errorf("%v: %+v, %v", of, f, err)
+			t.Errorf("%v: %+v, %v, want %v", of, f, err, of.fits)
 		}
 		r.Pools[0].DrainedUntil = now.Add(2 * time.Hour)
 		if f, err := s.Forecast(r, budget.PacedSchedule{}, nil, now); err != nil || f.Fits {

@@ -20,7 +20,7 @@ func TestAKeyIsReadAsPeopleKeepIt(t *testing.T) {
 	} {
 		t.Setenv("INGEST_KEY", text)
 		if got, err := (&config.Config{}).Key(); err != nil || got.Reveal() != key {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, key)
 		}
 	}
 	t.Setenv("INGEST_KEY", `{"type": "service_account", "private_key": "hidden"}`)

@@ -154,7 +154,7 @@ func TestABadQueryIsRefusedByName(t *testing.T) {
 		}
 	}
 	if l := s.Ledger(); l.Units["calls"] != 15 {
-		t.Errorf("15 invalid calls are charged %d", l.Units["calls"])
+		t.Errorf("15 invalid calls are charged %d, want 15", l.Units["calls"])
 	}
 }
 
@@ -211,7 +211,7 @@ func TestFaultsHitTheCallsThatTheyName(t *testing.T) {
 		t.Errorf("answers %v, want %v", got, want)
 	}
 	if l := s.Ledger(); l.Units["calls"] != 11 || l.Refused["calls"] != 1 {
-		t.Errorf("%+v", l)
+		t.Errorf("%+v, want 11 and 1", l)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestAPercentageOfCallsIsHitTheSameEveryTime(t *testing.T) {
 	}
 	a, b := run(), run()
 	if len(a) < 70 || len(a) > 130 || !reflect.DeepEqual(a, b) {
-		t.Errorf("%d and %d of 1000 calls failed", len(a), len(b))
+		t.Errorf("%d and %d of 1000 calls failed, want at least 70, at most 130 and %v", len(a), len(b), b)
 	}
 }
 
@@ -270,12 +270,12 @@ func TestNothingElseIsServed(t *testing.T) {
 	s := newServer(t, dailymotionsim.Options{})
 	for path, want := range map[string]int{"/": 404, "/video/x": 404, "/v2/videos": 404, "/sim/": 404} {
 		if status, _ := ask(t, s, path); status != want {
-			t.Errorf("%s: %d", path, status)
+			t.Errorf("%s: %d, want %v", path, status, want)
 		}
 	}
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/videos", nil))
 	if w.Code != http.StatusMethodNotAllowed || s.Ledger().Units["calls"] != 0 {
-		t.Errorf("POST: %d, charged %d", w.Code, s.Ledger().Units["calls"])
+		t.Errorf("POST: %d, charged %d, want %v and 0", w.Code, s.Ledger().Units["calls"], http.StatusMethodNotAllowed)
 	}
 }

@@ -104,7 +104,7 @@ func TestOwnersOfADataDirectoryAreKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f := doctor.LookData(t.Context(), d); f.Status != doctor.Fail || !strings.Contains(f.Detail, "but not quota.lock") {
-		t.Errorf("%+v", f)
+		t.Errorf("%+v, want %v and \"but not quota.lock\" in it", f, doctor.Fail)
 	}
 	d.UID = 4711
 	for owner, cure := range map[int]string{65534: "sudo -u " + ownfile.UserName(65534) + ",", 61184: "with sudo,"} { // systemd made the latter
@@ -150,7 +150,7 @@ func TestAnInterruptedCheckIsNoFailure(t *testing.T) {
 		return doctor.FailedWith(ctx.Err(), "see that it runs")
 	}, 0})
 	if len(found) != 1 || found[0].Status != doctor.Warn || found[0].Detail != "not judged: interrupted" {
-		t.Errorf("%+v", found)
+		t.Errorf("%+v, want 1, %v and \"not judged: interrupted\"", found, doctor.Warn)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestProxyPasses(t *testing.T) {
 	wantEval(t, c, ":2")
 	wantCount(t, s, "2")
 	if p.Scripts() != 2 || p.Lost() != 0 {
-		t.Errorf("%d scripts, %d lost", p.Scripts(), p.Lost())
+		t.Errorf("%d scripts, %d lost, want 2 and 0", p.Scripts(), p.Lost())
 	}
 	// Several commands in one piece, and values of every shape.
 	fmt.Fprint(c, "*1\r\n$4\r\nPING\r\n*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n*1\r\n$4\r\nPING\r\n")
@@ -138,7 +138,7 @@ func TestTakesWithLostRepliesAreCarriedOut(t *testing.T) {
 			wantEval(t, dial(t, p.Addr()), ":3")
 			wantCount(t, s, "3")
 			if p.Lost() != 2 {
-				t.Errorf("%d lost", p.Lost())
+				t.Errorf("%d lost, want 2", p.Lost())
 			}
 		})
 	}
@@ -151,7 +151,7 @@ func TestUnknownScriptIsNotAReplyToLose(t *testing.T) {
 	fmt.Fprintf(c, "*3\r\n$7\r\nevalsha\r\n$40\r\n%s\r\n$1\r\n0\r\n", strings.Repeat("a", 40))
 	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
 	if line, err := c.in.ReadString('\n'); !strings.HasPrefix(line, "-NOSCRIPT") {
-		t.Fatalf("%q, %v", line, err)
+		t.Fatalf("%q, %v, want \"-NOSCRIPT\" at the beginning", line, err)
 	}
 	if got, err := c.eval(count, time.Second); err == nil {
 		t.Errorf("answered %q", got)
@@ -212,7 +212,7 @@ func TestFlapsAndEndsPassing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if yes < 3 || no < 3 {
-		t.Errorf("connected %d times, refused %d times", yes, no)
+		t.Errorf("connected %d times, refused %d times, want at least 3 and at least 3", yes, no)
 	}
 	dial(t, p.Addr())
 }
@@ -231,7 +231,7 @@ func TestScriptsAreHeldAtTheirMoments(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if got := strings.Join(seen, " "); got != "0: 1:1" {
-		t.Errorf("asked and executed with n at %q", got)
+		t.Errorf("asked and executed with n at %q, want \"0: 1:1\"", got)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestReplicaLagsAndSentinelPromotesIt(t *testing.T) {
 	sentinel.Await(fmt.Sprint(replica.Port), "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster")
 	replica.Await("role:master", "INFO", "replication")
 	if got := replica.Must("GET", "n"); got != "2" {
-		t.Errorf("the new master has %q: what was on its way when the old one died is lost", got)
+		t.Errorf("the new master has %q: what was on its way when the old one died is lost, want \"2\"", got)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestPostgresProxyPasses(t *testing.T) {
 	}
 	rows, err := c.CopyFrom(t.Context(), pgx.Identifier{"n"}, []string{"i"}, pgx.CopyFromRows([][]any{{2}, {3}}))
 	if err != nil || rows != 2 {
-		t.Errorf("%d rows copied: %v", rows, err)
+		t.Errorf("%d rows copied: %v, want 2", rows, err)
 	}
 	if err := c.PgConn().CancelRequest(t.Context()); err != nil {
 		t.Errorf("cancel: %v", err)

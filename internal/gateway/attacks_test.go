@@ -166,10 +166,10 @@ func TestASlowProviderHoldsUpOneClientOnly(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if a := w.ask(http.MethodGet, videos+"&key=quick", ""); a.StatusCode != 200 {
-		t.Errorf("the quick client: %d: %s", a.StatusCode, a.body)
+		t.Errorf("the quick client: %d: %s, want 200", a.StatusCode, a.body)
 	}
 	if a := w.ask(http.MethodGet, videos+"&key=slow", ""); a.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("the slow client's 17th: %d: %s", a.StatusCode, a.body)
+		t.Errorf("the slow client's 17th: %d: %s, want %v", a.StatusCode, a.body, http.StatusTooManyRequests)
 	}
 	for _, conn := range gone {
 		_ = conn.Close()
@@ -201,7 +201,7 @@ func TestTenThousandConnectionsHoldNoOtherClientUp(t *testing.T) {
 		_, _ = io.WriteString(conn, "GET "+videos+" HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
 	}
 	if opened < 1000 {
-		t.Fatalf("%d connections opened", opened)
+		t.Fatalf("%d connections opened, want at least 1000", opened)
 	}
 	t.Logf("%d connections opened", opened)
 	w.url = "http://" + l.Addr().String()

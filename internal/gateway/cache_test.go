@@ -58,10 +58,10 @@ func TestARefusalLeavesKeptAnswers(t *testing.T) {
 	w := newWorld(t, 1, nil, func(c *gateway.Config) { c.Cache = map[string]time.Duration{"videos.list": time.Hour} })
 	w.ask(http.MethodGet, videos, "")
 	if a := w.ask(http.MethodGet, videos, "", "Cache-Control", "no-cache"); a.StatusCode != http.StatusForbidden {
-		t.Errorf("asked anew on a spent day: %d", a.StatusCode)
+		t.Errorf("asked anew on a spent day: %d, want %v", a.StatusCode, http.StatusForbidden)
 	}
 	if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusOK || a.Header.Get("Ingest-Cost") != "0" {
-		t.Errorf("the kept answer: %d, cost %q: %s", a.StatusCode, a.Header.Get("Ingest-Cost"), a.body)
+		t.Errorf("the kept answer: %d, cost %q: %s, want %v and \"0\"", a.StatusCode, a.Header.Get("Ingest-Cost"), a.body, http.StatusOK)
 	}
 	w.agree(1)
 }
@@ -85,7 +85,7 @@ func TestAFailureLeavesKeptAnswers(t *testing.T) {
 			t.Errorf("asked anew: %d, want %d", a.StatusCode, status)
 		}
 		if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusOK || a.Header.Get("Ingest-Cost") != "0" {
-			t.Errorf("the answer kept before a %d: %d: %s", status, a.StatusCode, a.body)
+			t.Errorf("the answer kept before a %d: %d: %s, want %v and \"0\"", status, a.StatusCode, a.body, http.StatusOK)
 		}
 	}
 }
@@ -107,11 +107,11 @@ func TestAnAnswerThatNoUpstreamGivesIsAFailure(t *testing.T) {
 			w := newWorld(t, 100, page, func(c *gateway.Config) { c.Cache = map[string]time.Duration{"videos.list": time.Hour} })
 			for range 2 {
 				if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusBadGateway || a.Header.Get("Ingest-Cost") != "units=1" {
-					t.Errorf("%s with %d: %d, cost %q: %s", name, status, a.StatusCode, a.Header.Get("Ingest-Cost"), a.body)
+					t.Errorf("%s with %d: %d, cost %q: %s, want %v and \"units=1\"", name, status, a.StatusCode, a.Header.Get("Ingest-Cost"), a.body, http.StatusBadGateway)
 				}
 			}
 			if w.calls() != 2 || w.spent("units") != 2 {
-				t.Errorf("%s with %d: %d arrived, %d spent", name, status, w.calls(), w.spent("units"))
+				t.Errorf("%s with %d: %d arrived, %d spent, want 2 and 2", name, status, w.calls(), w.spent("units"))
 			}
 		}
 	}

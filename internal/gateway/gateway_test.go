@@ -384,7 +384,7 @@ func TestAClientsOwnLimitIsDecidedInTheSameTake(t *testing.T) {
 		}
 	}
 	if a := w.ask(http.MethodGet, videos+"&key=b", ""); a.StatusCode != 200 || w.spent("units") != 3 || w.spent("units@a") != 2 {
-		t.Errorf("the other client: %d, units %d, its own %d", a.StatusCode, w.spent("units"), w.spent("units@a"))
+		t.Errorf("the other client: %d, units %d, its own %d, want 200, 3 and 2", a.StatusCode, w.spent("units"), w.spent("units@a"))
 	}
 }
 
@@ -413,7 +413,7 @@ func TestALimitPerMinuteIsAPauseForAllClients(t *testing.T) {
 	}
 	moved.Store(int64(31 * time.Second))
 	if a := w.ask(http.MethodGet, videos+"&maxResults=3", ""); a.StatusCode != 200 || w.calls() != 2 {
-		t.Errorf("after the wait: %d, %d calls", a.StatusCode, w.calls())
+		t.Errorf("after the wait: %d, %d calls, want 200 and 2", a.StatusCode, w.calls())
 	}
 }
 
@@ -428,7 +428,7 @@ func TestIdenticalRequestsInFlightAreOneCall(t *testing.T) {
 	for range 8 {
 		wait.Go(func() {
 			if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != 200 {
-				t.Errorf("%d: %s", a.StatusCode, a.body)
+				t.Errorf("%d: %s, want 200", a.StatusCode, a.body)
 			}
 		})
 	}
@@ -456,7 +456,7 @@ func TestIdenticalRequestsInFlightAreOneCallThatBreaksOff(t *testing.T) {
 			a := w.ask(http.MethodGet, videos, "")
 			n, err := strconv.ParseInt(strings.TrimPrefix(a.Header.Get("Ingest-Cost"), "units="), 10, 64)
 			if cost.Add(n); err != nil || a.StatusCode != 502 {
-				t.Errorf("%d, %v: %s", a.StatusCode, err, a.body)
+				t.Errorf("%d, %v: %s, want 502", a.StatusCode, err, a.body)
 			}
 		})
 	}
@@ -485,7 +485,7 @@ func TestWithoutALedgerNothingLeaves(t *testing.T) {
 		}
 		w.ledger.Ledger = answers
 		if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusOK {
-			t.Errorf("afterwards: %d: %s", a.StatusCode, a.body)
+			t.Errorf("afterwards: %d: %s, want %v", a.StatusCode, a.body, http.StatusOK)
 		}
 	}
 }

@@ -218,7 +218,7 @@ func TestLongTenToolsThroughTwoGatewaysShareTheSchedulesRest(t *testing.T) {
 			t.Errorf("the stand-in counted %d and refused %d", counted, refused)
 		}
 		if late.Load() != 0 {
-			t.Errorf("%d scheduled calls were refused", late.Load())
+			t.Errorf("%d scheduled calls were refused, want 0", late.Load())
 		}
 		if sum < units/4 || least*10*100 < sum*80 {
 			t.Errorf("the tools got %v: one has less than 80 %% of its share of %d", all, sum)

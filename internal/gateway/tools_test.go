@@ -266,7 +266,7 @@ func TestLongALoadTestSpendsNoUnitMore(t *testing.T) {
 		w.url+"/youtube/v3/videos?part=id&id=video")
 	t.Logf("autocannon reports %d served, %d refused, %d errors", got.Served, got.Refused, got.Errors)
 	if got.Served != 50 || got.Refused != 350 || got.Errors != 0 {
-		t.Errorf("autocannon reports %+v", got)
+		t.Errorf("autocannon reports %+v, want 50, 350 and 0", got)
 	}
 	w.agree(50)
 }

@@ -149,7 +149,7 @@ func TestAHookIsToldEachEventInOrderAndAgainUntilItTakesIt(t *testing.T) {
 		if h := w.state(t, "posted"); h.Tries > 0 {
 			pauses = append(pauses, h.RetryAt.Sub(w.clock))
 			if h.Why != "it answered 500 Internal Server Error" {
-				t.Errorf("why: %q", h.Why)
+				t.Errorf("why: %q, want \"it answered 500 Internal Server Error\"", h.Why)
 			}
 			w.clock = h.RetryAt
 		}
@@ -174,7 +174,7 @@ func TestAHookIsToldEachEventInOrderAndAgainUntilItTakesIt(t *testing.T) {
 		t.Errorf("a secret is in the log: %s", w.log.String())
 	}
 	if h := w.state(t, "posted"); h.Waiting+h.Tries != 0 {
-		t.Errorf("at the end: %+v", h)
+		t.Errorf("at the end: %+v, want 0", h)
 	}
 }
 
@@ -192,10 +192,10 @@ func TestAHookThatHangsHoldsUpNothing(t *testing.T) {
 	w.save(t, 2)
 	w.Send(t.Context())
 	if len(fine.bodies) != 2 {
-		t.Errorf("the other hook was told %d of 2 events", len(fine.bodies))
+		t.Errorf("the other hook was told %d of 2 events, want 2", len(fine.bodies))
 	}
 	if h := w.state(t, "hangs"); h.Tries != 1 || h.Waiting != 2 || h.Why != "it took too long" {
-		t.Errorf("the hook that hangs: %+v", h)
+		t.Errorf("the hook that hangs: %+v, want 1, 2 and \"it took too long\"", h)
 	}
 	w.save(t, 1)
 	if strings.Contains(w.log.String(), password) {
@@ -228,7 +228,7 @@ func TestAProgramHasABareEnvironmentAndTheMessageAsInput(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if !strings.HasPrefix(lines[0], `{"type":"chart.saved","timestamp":"`) {
-		t.Errorf("the input is %s", lines[0])
+		t.Errorf("the input is %s, want \"{\\\"type\\\":\\\"chart.saved\\\",\\\"timestamp\\\":\\\"\" at the beginning", lines[0])
 	}
 	for _, line := range lines[1:] {
 		name, _, _ := strings.Cut(line, "=")
@@ -245,7 +245,7 @@ func TestAProgramThatHangsIsKilledWithItsChildren(t *testing.T) {
 	w.save(t, 1)
 	w.Send(t.Context())
 	if h := w.state(t, "run"); h.Why != "it took too long" {
-		t.Errorf("the hook: %+v", h)
+		t.Errorf("the hook: %+v, want \"it took too long\"", h)
 	}
 	pid, err := os.ReadFile(filepath.Join(dir, "child"))
 	if err != nil {
@@ -268,7 +268,7 @@ func TestAProgramThatFailsIsTriedAgain(t *testing.T) {
 	w.save(t, 1)
 	w.Send(t.Context())
 	if h := w.state(t, "run"); h.Tries != 1 || h.Why != "exit status 3" {
-		t.Errorf("after the failure: %+v", h)
+		t.Errorf("after the failure: %+v, want 1 and \"exit status 3\"", h)
 	}
 	w.clock = w.clock.Add(time.Minute)
 	if w.Send(t.Context()); w.state(t, "run").Waiting != 0 {

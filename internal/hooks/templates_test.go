@@ -33,7 +33,7 @@ func TestTheTemplatesWork(t *testing.T) {
 	_, templates, _ := strings.Cut(string(text), "## Templates")
 	blocks := yamlBlock.FindAllStringSubmatch(templates, -1)
 	if len(blocks) != 5 {
-		t.Fatalf("%d templates", len(blocks))
+		t.Fatalf("%d templates, want 5", len(blocks))
 	}
 	fields := func(body []byte, names ...string) (map[string]any, error) {
 		var got map[string]any
@@ -91,7 +91,7 @@ func TestTheTemplatesWork(t *testing.T) {
 		}
 		c, err := config.Load(config.Flags{Config: path, Set: func(name string) bool { return name == "config" }}, map[string]config.JobLimits{"youtube": {UsualPages: 4}})
 		if err != nil || len(c.Hooks) != 1 {
-			t.Fatalf("%v: %s", err, block[1])
+			t.Fatalf("%v: %s, want 1", err, block[1])
 		}
 		hook := c.Hooks[0]
 		t.Run(hook.Name, func(t *testing.T) {

@@ -67,7 +67,7 @@ func TestOnlyOwnPlainFilesAreOpened(t *testing.T) {
 			}
 			judge(t, ownfile.Check(path), tt.want)
 			if made, _ := os.ReadDir(dir); len(made) != 1 {
-				t.Errorf("%v was made", made)
+				t.Errorf("%v was made, want 1", made)
 			}
 		})
 	}
@@ -122,10 +122,10 @@ func TestReplacingAFileFollowsNoLink(t *testing.T) {
 	info, err3 := os.Lstat(path)
 	must(t, err1, err2, err3)
 	if string(old) != "precious" || string(text) != "new" || info.Mode() != 0o600 {
-		t.Errorf("%q, %q, %v", old, text, info.Mode())
+		t.Errorf("%q, %q, %v, want \"precious\", \"new\" and 0o600", old, text, info.Mode())
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
-		t.Errorf("%v is left", left)
+		t.Errorf("%v is left, want none", left)
 	}
 }
 

@@ -45,6 +45,6 @@ func TestAStrangerWhoExchangesDirectoriesGainsNothing(t *testing.T) {
 		t.Errorf("%d exchanges, %d files made: nothing was tried", n, made)
 	}
 	if names, _ := os.ReadDir(at("root/data")); len(names) > 0 {
-		t.Errorf("%v was made in root's directory", names)
+		t.Errorf("%v was made in root's directory, want none", names)
 	}
 }

@@ -68,7 +68,7 @@ func TestEveryPlaceOfAChartIsOnItsPage(t *testing.T) {
 		}
 	}
 	if seen != 70 {
-		t.Errorf("%d rows of 70", seen)
+		t.Errorf("%d rows of 70, want 70", seen)
 	}
 	for _, show := range []struct {
 		path, want string
@@ -142,7 +142,7 @@ func TestAShortChartNamesItsMissingPart(t *testing.T) {
 			return report.MovesDocument{}, fmt.Errorf("%w: nothing stood then", err)
 		}
 		if answer := get(t, s, "/charts/US?at=nonsense"); answer.StatusCode != http.StatusNotFound || !strings.Contains(bodyOf(t, answer), `href="/charts/DE"`) {
-			t.Errorf("%v: %d", err, answer.StatusCode)
+			t.Errorf("%v: %d, want %v and \"href=\\\"/charts/DE\\\"\" in it", err, answer.StatusCode, http.StatusNotFound)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func TestAVideoIsDrawnAndListed(t *testing.T) {
 		t.Errorf("ids that are not unique: %v", ids)
 	}
 	if len(body)+stylesheetAndIcon > 60_000 {
-		t.Errorf("%d bytes", len(body))
+		t.Errorf("%d bytes, want at most 60,000", len(body))
 	}
 	last := 29*48 - 1
 	for _, want := range []string{
@@ -215,7 +215,7 @@ func TestAVideoIsDrawnAndListed(t *testing.T) {
 		}
 	}
 	if rows := strings.Count(body, "<tr>"); rows != 31 { // the head, and a row a day
-		t.Errorf("%d rows", rows)
+		t.Errorf("%d rows, want 31", rows)
 	}
 	s.Hidden = true
 	if body := bodyOf(t, get(t, s, "/videos/a?since=29d")); strings.Contains(body, "Gained") || strings.Contains(body, "+38") {

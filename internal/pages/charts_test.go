@@ -160,7 +160,7 @@ func TestAStandInsPicturesComeFromTheStandIn(t *testing.T) {
 		t.Errorf("pictures from elsewhere: %s", page)
 	}
 	if policy := r.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "img-src 'self' http://127.0.0.1:8400;") {
-		t.Errorf("the policy is %s", policy)
+		t.Errorf("the policy is %s, want \"img-src 'self' http://127.0.0.1:8400;\" in it", policy)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestATitleOfNothingIsStillALink(t *testing.T) {
 			return docs, nil
 		}
 		if body := bodyOf(t, get(t, s, "/videos/a")); !strings.Contains(body, `dir="auto">Untitled</h1>`) {
-			t.Errorf("%q: %s", title, body)
+			t.Errorf("%q: %s, want \"dir=\\\"auto\\\">Untitled</h1>\" in it", title, body)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestAPickerOffersKeptChartsAndNothingElse(t *testing.T) {
 	kept, asked := []time.Time{slot.Add(-49 * time.Hour), slot.Add(-48 * time.Hour), slot.Add(-time.Hour), slot.Add(-30 * time.Minute), slot, slot.Add(30 * time.Minute)}, 0
 	docs.Kept = func(_ context.Context, region ingest.Region, job string) ([]time.Time, error) {
 		if asked++; region != "US" || job != "chart" {
-			t.Errorf("asked for %s of %s", job, region)
+			t.Errorf("asked for %s of %s, want \"US\" and \"chart\"", job, region)
 		}
 		return slices.Clone(kept), nil
 	}

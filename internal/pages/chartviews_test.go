@@ -52,7 +52,7 @@ func TestARowSaysHowItsVideoHasDone(t *testing.T) {
 	}
 	line := regexp.MustCompile(`<svg class="spark".*?</svg>`).FindString(body)
 	if len(line) < 100 || len(line) >= 300 {
-		t.Errorf("a sparkline of %d bytes: %s", len(line), line)
+		t.Errorf("a sparkline of %d bytes: %s, want at least 100 and less than 300", len(line), line)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestAChartIsFilteredByCategoryAndLength(t *testing.T) {
 		}
 	}
 	if answer := get(t, s, "/charts/US?length=7"); answer.StatusCode != http.StatusNotFound {
-		t.Errorf("a length that there is not: %d", answer.StatusCode)
+		t.Errorf("a length that there is not: %d, want %v", answer.StatusCode, http.StatusNotFound)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestTwoChartsAreShownSideBySide(t *testing.T) {
 		}
 	}
 	if answer := get(t, s, "/charts/US?beside=DE&only=x"); answer.StatusCode != http.StatusNotFound {
-		t.Errorf("%d", answer.StatusCode)
+		t.Errorf("%d, want %v", answer.StatusCode, http.StatusNotFound)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestABadgeSaysHowFreshAChartIs(t *testing.T) {
 	}
 	for _, path := range []string{"/badge/ZZ.svg", "/badge/US.png", "/badge/US"} {
 		if answer := get(t, s, path); answer.StatusCode != http.StatusNotFound {
-			t.Errorf("%s: %d", path, answer.StatusCode)
+			t.Errorf("%s: %d, want %v", path, answer.StatusCode, http.StatusNotFound)
 		}
 	}
 }

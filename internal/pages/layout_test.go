@@ -50,7 +50,7 @@ func TestEveryPageHasTheFrameAndAnUnknownAddressSaysWhereToGo(t *testing.T) {
 	answer := get(t, s, "/nowhere")
 	body := bodyOf(t, answer)
 	if answer.StatusCode != http.StatusNotFound {
-		t.Errorf("an unknown address answers %d", answer.StatusCode)
+		t.Errorf("an unknown address answers %d, want %v", answer.StatusCode, http.StatusNotFound)
 	}
 	for _, want := range []string{
 		`<a class="sr" href="#main">Skip to content</a>`, `action="/search"`, `href="/status" class="status warn"`, "2 of 8 late",
@@ -62,7 +62,7 @@ func TestEveryPageHasTheFrameAndAnUnknownAddressSaysWhereToGo(t *testing.T) {
 	}
 	policy := answer.Header.Get("Content-Security-Policy")
 	if !strings.Contains(policy, "img-src 'self' https://i.ytimg.com;") || !strings.Contains(policy, "default-src 'none'") {
-		t.Errorf("policy: %s", policy)
+		t.Errorf("policy: %s, want \"img-src 'self' https://i.ytimg.com;\" in it and \"default-src 'none'\" in it", policy)
 	}
 	if found := regexp.MustCompile(`(?i)<style|style=|<script>|\son[a-z]+=`).FindString(body); found != "" {
 		t.Errorf("the policy does not allow %q", found)
@@ -82,7 +82,7 @@ func TestBrowsersKeepTheStylesheetUntilItChanges(t *testing.T) {
 	s.Theme = []byte(":root{--link:red}")
 	paths := regexp.MustCompile(`(?:href|src)="(/[a-z]+\.(?:css|js|svg)\?v=[^"]+)"`).FindAllStringSubmatch(bodyOf(t, get(t, s, "/")), -1)
 	if len(paths) != 4 {
-		t.Fatalf("the page loads %v", paths)
+		t.Fatalf("the page loads %v, want 4", paths)
 	}
 	for _, p := range paths {
 		answer := get(t, s, p[1])
@@ -92,7 +92,7 @@ func TestBrowsersKeepTheStylesheetUntilItChanges(t *testing.T) {
 		}
 		plain, _, _ := strings.Cut(p[1], "?")
 		if again := get(t, s, plain, "If-None-Match", etag); again.StatusCode != http.StatusNotModified {
-			t.Errorf("%s, which the browser has: %d", plain, again.StatusCode)
+			t.Errorf("%s, which the browser has: %d, want %v", plain, again.StatusCode, http.StatusNotModified)
 		}
 	}
 }

@@ -185,7 +185,7 @@ func TestASearchOfAFullPageIsSmall(t *testing.T) {
 	})
 	page := len(bodyOf(t, get(t, s, "/search?q=trailer")))
 	if css := len(bodyOf(t, get(t, s, "/style.css"))); page+css > 60_000 {
-		t.Errorf("%d bytes of HTML and %d of CSS", page, css)
+		t.Errorf("%d bytes of HTML and %d of CSS, want at most 60,000", page, css)
 	}
 }
 

@@ -26,10 +26,10 @@ func TestATextIsReadHoweverItWasSaved(t *testing.T) {
 		"UTF-16": utf16LE("eins\r\nzwei\r\n\r\ndrei 愛"), "UTF-16 without a mark": utf16LE(want)[2:],
 	} {
 		if got := plaintext.Decode([]byte(text)); string(got) != want {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: %q, want %v", name, got, want)
 		}
 		if got, err := io.ReadAll(plaintext.NewReader(iotest.OneByteReader(strings.NewReader(text)))); err != nil || string(got) != want {
-			t.Errorf("%s, byte by byte: %q, %v", name, got, err)
+			t.Errorf("%s, byte by byte: %q, %v, want %v", name, got, err, want)
 		}
 	}
 	if got := plaintext.Decode([]byte("\ufeffein \xfc")); string(got) != "ein \xfc" {

@@ -55,7 +55,7 @@ func TestEachClauseIsJudged(t *testing.T) {
 			}
 		}
 		if err := policy.Refusal(verdicts); (err != nil) != tt.refused {
-			t.Errorf("%s, %q: refused: %v", tt.clause, tt.says, err)
+			t.Errorf("%s, %q: refused: %v, want %v", tt.clause, tt.says, err, tt.refused)
 		}
 	}
 	if got := policy.Judge(nil, policy.Facts{Reachable: ":80"}); len(got) != 0 || policy.Refusal(got) != nil {

@@ -131,7 +131,7 @@ func TestACertificateIsCheckedWhereARootIsKnown(t *testing.T) {
 			continue
 		}
 		if got := c.ConnConfig.TLSConfig != nil && !c.ConnConfig.TLSConfig.InsecureSkipVerify && c.ConnConfig.TLSConfig.ServerName == "db.example"; got != checked {
-			t.Errorf("%s: the certificate is checked: %t", url, got)
+			t.Errorf("%s: the certificate is checked: %t, want %v", url, got, checked)
 		}
 	}
 }

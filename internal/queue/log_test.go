@@ -18,7 +18,7 @@ func TestRiversErrorsAreOneLineAMinute(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		if n := strings.Count(said.String(), "\n"); n != 3 || strings.Count(said.String(), "left_out=599") != 2 {
-			t.Errorf("%d lines in three minutes: %s", n, &said)
+			t.Errorf("%d lines in three minutes: %s, want 3 and 2", n, &said)
 		}
 	})
 }

@@ -217,10 +217,10 @@ func threeWorkers(t *testing.T, place string) {
 	defer slots.mu.Unlock()
 	// A job may be added for a slot that is being passed.
 	if jobs := rows(t, place, `SELECT count(*) FROM river_job WHERE kind = 'ingest_slot'`); jobs < 60 || jobs > 90 {
-		t.Errorf("60 slots had %d jobs", jobs)
+		t.Errorf("60 slots had %d jobs, want at least 60 and at most 90", jobs)
 	}
 	if len(slots.claims) != 3 {
-		t.Errorf("the slots went to %v", slots.claims)
+		t.Errorf("the slots went to %v, want 3", slots.claims)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestARefusedSlotIsAskedForAtEachReconciliation(t *testing.T) {
 	slots.mu.Lock()
 	defer slots.mu.Unlock()
 	if n := len(slots.asked[k]); n < 2 || n > 8 {
-		t.Errorf("asked %d times in 4 s: a reconciliation comes every second", n)
+		t.Errorf("asked %d times in 4 s: a reconciliation comes every second, want at least 2 and at most 8", n)
 	}
 }
 
@@ -314,7 +314,7 @@ func TestAMachineThatMayNotWorkDoesNotJoin(t *testing.T) {
 	}
 	until(t, "all slots are passed", func() bool { return slots.left() == 0 })
 	if n := rows(t, place, `SELECT count(*) FROM river_job WHERE 'a' = ANY (attempted_by)`); n != 0 {
-		t.Errorf("it took %d jobs", n)
+		t.Errorf("it took %d jobs, want 0", n)
 	}
 }
 

@@ -144,7 +144,7 @@ func TestASummaryIsCutBeforeTheSwitchCutsIt(t *testing.T) {
 	d := &deadman{}
 	run(t, serveDeadman(t, d), strings.Repeat("ü", 20_000))
 	if body := d.bodies[len(d.bodies)-1]; len(body) > 10_000 || !strings.HasPrefix(body, "ingest run on ") || !strings.HasSuffix(body, "ü") {
-		t.Errorf("%d bytes: %.40s", len(body), body)
+		t.Errorf("%d bytes: %.40s, want at most 10,000, \"ingest run on \" at the beginning and \"ü\" at the end", len(body), body)
 	}
 }
 

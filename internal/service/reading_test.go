@@ -116,7 +116,7 @@ func TestOneMomentIsReadOnce(t *testing.T) {
 			w := httptest.NewRecorder()
 			service.Site(s).Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil))
 			if w.Code != http.StatusOK {
-				t.Errorf("%s: %d %s", path, w.Code, w.Body)
+				t.Errorf("%s: %d %s, want %v", path, w.Code, w.Body, http.StatusOK)
 			}
 		}
 		if got, want := asked.since(), map[string]int{"slots": 1, "calls": 1, "check": 1, "report": 1}; !maps.Equal(got, want) {

@@ -115,17 +115,17 @@ func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if code := livez(); code != http.StatusOK {
-		t.Errorf("/livez: %d while the scheduler beats", code)
+		t.Errorf("/livez: %d while the scheduler beats, want %v", code, http.StatusOK)
 	}
 	hangs.Store(true)
 	time.Sleep(200 * time.Millisecond) // a beat may be under way
 	fed := manager.count("WATCHDOG=1")
 	time.Sleep(3100 * time.Millisecond) // 31 times the watchdog's wait
 	if n := manager.count("WATCHDOG=1"); n != fed {
-		t.Errorf("the watchdog was fed %d times by a scheduler that hangs", n-fed)
+		t.Errorf("the watchdog was fed %d times by a scheduler that hangs, want %v", n-fed, fed)
 	}
 	if code := livez(); code != http.StatusServiceUnavailable {
-		t.Errorf("/livez: %d for a scheduler that hangs", code)
+		t.Errorf("/livez: %d for a scheduler that hangs, want %v", code, http.StatusServiceUnavailable)
 	}
 	close(hang)
 	cancel()
@@ -169,7 +169,7 @@ func TestMaintenanceIsNotDoneMoreThanOnceASecond(t *testing.T) {
 			t.Error(err)
 		}
 		if opened < 9 || opened > 12 {
-			t.Errorf("it was tried %d times in 10 s to open the ledger", opened)
+			t.Errorf("it was tried %d times in 10 s to open the ledger, want at least 9 and at most 12", opened)
 		}
 	})
 }

@@ -196,11 +196,11 @@ func TestASteppedClockLosesAndDoublesNothing(t *testing.T) {
 		}
 	}
 	if done != 0 {
-		t.Errorf("%d passes more than slots that are done", done)
+		t.Errorf("%d passes more than slots that are done, want 0", done)
 	}
 	for _, k := range schedule[0].Between(from, last) {
 		if have[k] != 1 {
-			t.Errorf("%s %s has %d rows", k.Key, k.DueAt, have[k])
+			t.Errorf("%s %s has %d rows, want 1", k.Key, k.DueAt, have[k])
 		}
 	}
 }

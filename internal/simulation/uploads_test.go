@@ -211,7 +211,7 @@ func TestLongTenChannelsCostAtMost260UnitsADay(t *testing.T) {
 		t.Errorf("the first slots cost %d units, want %d", first, want)
 	}
 	if got := o.ended["@creator0"]; !strings.Contains(got, "the first look takes the newest 50") {
-		t.Errorf("the first slot ends %q", got)
+		t.Errorf("the first slot ends %q, want \"the first look takes the newest 50\" in it", got)
 	}
 	o.until(time.Hour)
 	day := o.until(25 * time.Hour)
@@ -270,7 +270,7 @@ func TestAHiddenOrDeletedChannelIsAState(t *testing.T) {
 		t.Errorf("the renamed one ended %q, want %q", got, want)
 	}
 	if got := o.ended[id1]; got != "done: " {
-		t.Errorf("the one that returned ended %q", got)
+		t.Errorf("the one that returned ended %q, want \"done: \"", got)
 	}
 	for _, handle := range []string{"creator1", "elsewhere", "creator3", "creator4"} {
 		all, _ := o.up.Uploads(handle)
@@ -339,7 +339,7 @@ func TestCountsOfAWatchListAreHistory(t *testing.T) {
 	o.now.Add(int64(27 * 24 * time.Hour)) // its videos are still seen, so that a refresh looks after them
 	o.until(27*24*time.Hour + 8*time.Hour)
 	if ids, err := o.store.VideosToRefresh(t.Context(), o.clock(), 0, 500); err != nil || len(ids) != 120 {
-		t.Errorf("%d videos are to be refreshed (%v)", len(ids), err)
+		t.Errorf("%d videos are to be refreshed (%v), want 120", len(ids), err)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestPeekReadsAndLeavesNothingBeside(t *testing.T) {
 	db := writer(t, path)
 	inUse := names(t, filepath.Dir(path))
 	if n, err := peekAt(t, path); n != 7 || err != nil {
-		t.Errorf("while it is in use: %d, %v", n, err)
+		t.Errorf("while it is in use: %d, %v, want 7", n, err)
 	}
 	if got := names(t, filepath.Dir(path)); !slices.Equal(got, inUse) {
 		t.Errorf("beside a file in use: %v, before %v", got, inUse)
@@ -59,10 +59,10 @@ func TestPeekReadsAndLeavesNothingBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := peekAt(t, path); n != 7 || err != nil {
-		t.Errorf("when it is closed: %d, %v", n, err)
+		t.Errorf("when it is closed: %d, %v, want 7", n, err)
 	}
 	if got, want := names(t, filepath.Dir(path)), []string{filepath.Base(path)}; !slices.Equal(got, want) {
-		t.Errorf("beside a closed file: %v", got)
+		t.Errorf("beside a closed file: %v, want %v", got, want)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestPeekIsCalledAgainWhenTheFileChangedMeanwhile(t *testing.T) {
 		return db.QueryRowContext(t.Context(), `SELECT n FROM t`).Scan(&n)
 	})
 	if err != nil || calls < 2 || n != 8 {
-		t.Errorf("%d calls, the last saw %d: %v", calls, n, err)
+		t.Errorf("%d calls, the last saw %d: %v, want at least 2 and 8", calls, n, err)
 	}
 }
 
@@ -122,9 +122,9 @@ func TestASnapshotIsWholeWhileOthersWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := peekAt(t, to); n != 7 || err != nil {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("%d, %v, want 7", n, err)
 	}
 	if damage, err := sqlitefile.QuickCheck(t.Context(), to); damage != "" || err != nil {
-		t.Errorf("%q, %v", damage, err)
+		t.Errorf("%q, %v, want \"\"", damage, err)
 	}
 }

@@ -259,7 +259,7 @@ func TestHeadlineSaysTheWorseOfTwoTroubles(t *testing.T) {
 		}
 	}
 	if pairs < 100 {
-		t.Errorf("%d pairs", pairs)
+		t.Errorf("%d pairs, want at least 100", pairs)
 	}
 }
 
@@ -315,7 +315,7 @@ func TestWaitKnowsTheRunningAndTheEndedSlots(t *testing.T) {
 	for now, running := range map[time.Time]bool{noon: true, noon.Add(time.Minute): false} {
 		f.Now = now
 		if s := standing.At(f); s.Series[0].Running != running {
-			t.Errorf("at %s it runs: %t", now, !running)
+			t.Errorf("at %s it runs: %t, want %v", now, !running, running)
 		}
 	}
 	f = facts(t)

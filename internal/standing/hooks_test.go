@@ -38,6 +38,6 @@ func TestAFailingHookIsACondition(t *testing.T) {
 	}
 	f.Latest.Hooks = map[string]ingest.HookState{"works": {}}
 	if c := standing.At(f).Hooks; c.State != standing.Good {
-		t.Errorf("a hook that works: %+v", c)
+		t.Errorf("a hook that works: %+v, want %v", c, standing.Good)
 	}
 }

@@ -374,7 +374,7 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 		for i, one := range p.fresh.Series {
 			labels := fmt.Sprintf("{job=%q,region=%q}", one.Job, one.Region)
 			if p.metrics["freshness_stale"+labels] != readable[one.Stale] {
-				t.Fatalf("%s is stale: %t, and the metrics say %s", one.Region, one.Stale, p.metrics["freshness_stale"+labels])
+				t.Fatalf("%s is stale: %t, and the metrics say %s, want %v", one.Region, one.Stale, p.metrics["freshness_stale"+labels], readable[one.Stale])
 			}
 			if one.AgeS != nil && p.metrics["freshness_age_seconds"+labels] != fmt.Sprint(float64(*one.AgeS)) && p.metrics["freshness_age_seconds"+labels] != fmt.Sprintf("%d", *one.AgeS) {
 				t.Fatalf("%s is %d s old, and the metrics say %s", one.Region, *one.AgeS, p.metrics["freshness_age_seconds"+labels])

@@ -63,7 +63,7 @@ func TestMistakesSayWhereAndWhatToDo(t *testing.T) {
 func TestAByteOrderMarkIsNoPartOfTheFirstKey(t *testing.T) {
 	var f file
 	if _, err := strictyaml.Decode("f.yaml", []byte("\ufeffname: a\n"), &f); err != nil || f.Name != "a" {
-		t.Errorf("%v, name %q", err, f.Name)
+		t.Errorf("%v, name %q, want \"a\"", err, f.Name)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestDeepNestingCostsLittle(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 200 {
-		t.Errorf("%d MB for 100 KB of brackets", mb)
+		t.Errorf("%d MB for 100 KB of brackets, want at most 200", mb)
 	}
 }
 

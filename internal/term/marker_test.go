@@ -31,7 +31,7 @@ func TestMarksFitTheirColumns(t *testing.T) {
 			t.Errorf("%q: %q of %d columns, want %q", tt.title, got, term.Width(got), tt.want)
 		}
 		if got := term.Bold.Pad(tt.title, tt.spans, 16); term.Width(strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(got)) != 16 {
-			t.Errorf("%q: bold, %q", tt.title, got)
+			t.Errorf("%q: bold, %q, want 16", tt.title, got)
 		}
 	}
 }

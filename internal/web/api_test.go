@@ -183,7 +183,7 @@ func TestAnAnswerAskedForTwiceIsMadeOnce(t *testing.T) {
 	for range 50 {
 		all.Go(func() {
 			if resp := ask(h, "GET", "/v1/search?limit=5&q=cup"); resp.StatusCode != 200 {
-				t.Errorf("%d", resp.StatusCode)
+				t.Errorf("%d, want 200", resp.StatusCode)
 			}
 		})
 	}
@@ -194,7 +194,7 @@ func TestAnAnswerAskedForTwiceIsMadeOnce(t *testing.T) {
 	}
 	for range 3 {
 		if resp := ask(h, "GET", "/v1/search?q=broken"); resp.StatusCode != 503 {
-			t.Errorf("%d", resp.StatusCode)
+			t.Errorf("%d, want 503", resp.StatusCode)
 		}
 	}
 	if n := docs.calls.Load(); n != 4 {
@@ -212,7 +212,7 @@ func TestAnswersAreCompressedAndConditional(t *testing.T) {
 	packed := ask(h, "GET", "/v1/search?q=cup", "Accept-Encoding", "br, gzip;q=0.5")
 	z, err := gzip.NewReader(packed.Body)
 	if err != nil || packed.Header.Get("Content-Encoding") != "gzip" || plain.Header.Get("Content-Encoding") != "" {
-		t.Fatalf("%v %v: %v", plain.Header, packed.Header, err)
+		t.Fatalf("%v %v: %v, want \"gzip\" and \"\"", plain.Header, packed.Header, err)
 	}
 	unpacked, err := io.ReadAll(z)
 	if want := body(t, plain); err != nil || string(unpacked) != want {
@@ -220,16 +220,16 @@ func TestAnswersAreCompressedAndConditional(t *testing.T) {
 	}
 	etag := plain.Header.Get("ETag")
 	if resp := ask(h, "GET", "/v1/search?q=cup", "If-None-Match", etag); resp.StatusCode != 304 || body(t, resp) != "" {
-		t.Errorf("%d for what the client has", resp.StatusCode)
+		t.Errorf("%d for what the client has, want 304 and \"\"", resp.StatusCode)
 	}
 	if resp := ask(h, "GET", "/v1/search?q=other", "If-None-Match", etag); resp.StatusCode != 200 {
-		t.Errorf("%d for what it has not", resp.StatusCode)
+		t.Errorf("%d for what it has not, want 200", resp.StatusCode)
 	}
 	if cc := plain.Header.Get("Cache-Control"); cc != "public, max-age=10" {
-		t.Errorf("Cache-Control %q", cc)
+		t.Errorf("Cache-Control %q, want \"public, max-age=10\"", cc)
 	}
 	if resp := ask(h, "HEAD", "/v1/search?q=cup"); resp.StatusCode != 200 || resp.Header.Get("ETag") != etag {
-		t.Errorf("HEAD: %d %v", resp.StatusCode, resp.Header)
+		t.Errorf("HEAD: %d %v, want 200 and %v", resp.StatusCode, resp.Header, etag)
 	}
 }
 
@@ -289,7 +289,7 @@ func TestAForgedHostReadsNothing(t *testing.T) {
 		}
 	}
 	if resp := ask(site.Handler(), "GET", "/livez", "Host", "ingest.internal"); resp.StatusCode != http.StatusOK {
-		t.Errorf("a probe of /livez by another name: %d", resp.StatusCode)
+		t.Errorf("a probe of /livez by another name: %d, want %v", resp.StatusCode, http.StatusOK)
 	}
 }
 
@@ -356,7 +356,7 @@ func TestLimitsHoldForAnySourceOfSearches(t *testing.T) {
 			}
 		}
 		if resp := ask(site.Handler(), http.MethodGet, "/livez", "From", "192.0.2.7:2"); resp.StatusCode != http.StatusOK {
-			t.Errorf("/livez: %d", resp.StatusCode)
+			t.Errorf("/livez: %d, want %v", resp.StatusCode, http.StatusOK)
 		}
 	}
 }
@@ -391,19 +391,19 @@ func TestServedOverAConnection(t *testing.T) {
 		return resp.StatusCode, resp.Header
 	}
 	if status, _ := send("/v1/search?q=cup&token=s3cret"); status != 400 {
-		t.Errorf("a token in the URL: %d", status)
+		t.Errorf("a token in the URL: %d, want 400", status)
 	}
 	if status, _ := send("/v1/search?q=cup", "X-Long", strings.Repeat("x", 1<<20)); status != 431 {
 		t.Errorf("a megabyte of header: %d, want 431", status)
 	}
 	for i := range 60 {
 		if status, _ := send("/v1/search?q=cup", "X-Forwarded-For", fmt.Sprintf("1.1.1.%d", i)); status != 200 {
-			t.Fatalf("request %d: %d", i+1, status)
+			t.Fatalf("request %d: %d, want 200", i+1, status)
 		}
 	}
 	status, header := send("/v1/search?q=cup", "Forwarded", "for=9.9.9.9")
 	if wait, err := strconv.Atoi(header.Get("Retry-After")); status != 429 || err != nil || wait < 1 || wait > 60 {
-		t.Errorf("the 61st: %d, Retry-After %q", status, header.Get("Retry-After"))
+		t.Errorf("the 61st: %d, Retry-After %q, want 429, at least 1 and at most 60", status, header.Get("Retry-After"))
 	}
 	stop()
 	if err := <-served; err != nil {

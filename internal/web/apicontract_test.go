@@ -160,7 +160,7 @@ func readContract(t *testing.T, h http.Handler) contract {
 	text := body(t, resp)
 	tree, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil || resp.StatusCode != 200 {
-		t.Fatalf("%d: %v", resp.StatusCode, err)
+		t.Fatalf("%d: %v, want 200", resp.StatusCode, err)
 	}
 	c := contract{jsonschema.NewCompiler(), map[string]map[int]string{}, map[string]map[string]any{}, map[string]string{}}
 	c.compiler.DefaultDraft(jsonschema.Draft2020)
@@ -175,7 +175,7 @@ func readContract(t *testing.T, h http.Handler) contract {
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &doc); err != nil || !strings.HasPrefix(doc.OpenAPI, "3.1.") {
-		t.Fatalf("openapi %q: %v", doc.OpenAPI, err)
+		t.Fatalf("openapi %q: %v, want \"3.1.\" at the beginning", doc.OpenAPI, err)
 	}
 	for path, item := range doc.Paths {
 		c.responses[path] = map[int]string{}
@@ -198,7 +198,7 @@ func readContract(t *testing.T, h http.Handler) contract {
 		}
 	}
 	if len(c.responses) != 9 {
-		t.Fatalf("%d paths", len(c.responses))
+		t.Fatalf("%d paths, want 9", len(c.responses))
 	}
 	return c
 }
@@ -216,7 +216,7 @@ func (c contract) check(t *testing.T, path string, resp *http.Response) {
 	}
 	if media == "" {
 		if text != "" {
-			t.Errorf("%s: %d has a body: %s", path, resp.StatusCode, text)
+			t.Errorf("%s: %d has a body: %s, want \"\"", path, resp.StatusCode, text)
 		}
 		return
 	}

@@ -52,6 +52,6 @@ func TestAStatusPageAsksForEachPartOnce(t *testing.T) {
 		get(t, site, path)
 	}
 	if asked["report"] != 1 {
-		t.Errorf("the ledger is asked %d times within a second", asked["report"])
+		t.Errorf("the ledger is asked %d times within a second, want 1", asked["report"])
 	}
 }

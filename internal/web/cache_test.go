@@ -63,13 +63,13 @@ func TestAPageIsMadeOnceForAllWhoAsk(t *testing.T) {
 			t.Errorf("policy %q, first %q", packed.Header.Get("Content-Security-Policy"), first.Header.Get("Content-Security-Policy"))
 		}
 		if has := ask(h, "GET", "/charts/US", "If-None-Match", etag); has.StatusCode != 304 || body(t, has) != "" {
-			t.Errorf("%d to a client that has the page", has.StatusCode)
+			t.Errorf("%d to a client that has the page, want 304 and \"\"", has.StatusCode)
 		}
 		if head := ask(h, "HEAD", "/charts/US"); head.StatusCode != 200 || head.Header.Get("ETag") != etag {
-			t.Errorf("HEAD: %d %v", head.StatusCode, head.Header)
+			t.Errorf("HEAD: %d %v, want 200 and %v", head.StatusCode, head.Header, etag)
 		}
 	}); n != 0 {
-		t.Errorf("%d reads for a page that is kept", n)
+		t.Errorf("%d reads for a page that is kept, want 0", n)
 	}
 	for _, other := range []string{"/charts/US?show=new", "/charts/DE", "/"} {
 		if n := reads(func() { ask(h, "GET", other) }); n == 0 {
@@ -86,7 +86,7 @@ func TestAPageIsMadeOnceForAllWhoAsk(t *testing.T) {
 		}
 	}
 	if status := ask(h, "GET", "/status"); status.Header.Get("Cache-Control") != "no-store" || status.Header.Get("ETag") != "" {
-		t.Errorf("the status page, which reloads itself, is kept: %v", status.Header)
+		t.Errorf("the status page, which reloads itself, is kept: %v, want \"no-store\" and \"\"", status.Header)
 	}
 }
 

@@ -83,7 +83,7 @@ func TestAViewIsTakenAwayAsCSV(t *testing.T) {
 		}
 	}
 	if text, _, code := get("/v1/charts/US?format=pdf"); code != 400 || !strings.Contains(text, "use json or csv") {
-		t.Errorf("%d %s", code, text)
+		t.Errorf("%d %s, want 400 and \"use json or csv\" in it", code, text)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestAFeedIsAtom(t *testing.T) {
 			t.Errorf("%s: %d entries", path, len(doc.Entry))
 		}
 		if again, _, code := get(path, "If-None-Match", header["Etag"][0]); code != 304 || again != "" {
-			t.Errorf("%s: a reader that has it: %d", path, code)
+			t.Errorf("%s: a reader that has it: %d, want 304 and \"\"", path, code)
 		}
 		if strings.Contains(path, "charts") && asked.Get("course") != "true" {
 			t.Errorf("%s asks without the videos' courses: %v", path, asked)
@@ -159,7 +159,7 @@ func TestExportsAreLimitedPerClient(t *testing.T) {
 	get, _ := moved(t, httplimit.Limit{Quota: 2, Window: time.Hour})
 	for i, path := range []string{"/v1/charts/US?format=csv", "/v1/charts/US?format=atom", "/v1/charts/US?format=csv"} {
 		if _, _, code := get(path); code != []int{200, 200, 429}[i] {
-			t.Errorf("%s: %d", path, code)
+			t.Errorf("%s: %d, want %v", path, code, []int{200, 200, 429}[i])
 		}
 	}
 }

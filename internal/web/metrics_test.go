@@ -264,7 +264,7 @@ func TestManyScrapesReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if reads > 2 { // 50 of them may last a second somewhere
-		t.Errorf("51 scrapes read the ledger %d times", reads)
+		t.Errorf("51 scrapes read the ledger %d times, want at most 2", reads)
 	}
 	if strings.Contains(out.String(), "degraded_seconds") {
 		t.Errorf("a process that ends at once shows seconds of an outage:\n%s", out.String())

@@ -38,7 +38,7 @@ func TestLinksLeadBelowTheBasePath(t *testing.T) {
 		resp := ask(handler, "GET", queue[0])
 		text := body(t, resp)
 		if resp.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d", queue[0], resp.StatusCode)
+			t.Errorf("%s: %d, want %v", queue[0], resp.StatusCode, http.StatusOK)
 		}
 		if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 			continue
@@ -127,7 +127,7 @@ func TestEachAddressHasOneForm(t *testing.T) {
 	site.BasePath = ""
 	for _, path := range []string{"/", "/v1/", "/charts", "/v1/openapi.json"} {
 		if resp := ask(site.Handler(), "GET", path); resp.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d", path, resp.StatusCode)
+			t.Errorf("%s: %d, want %v", path, resp.StatusCode, http.StatusOK)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestANameThatIsNotServedIsNamed(t *testing.T) {
 	resp := ask(site.Handler(), "GET", "/charts", "Host", "charts.example.com", "Accept", "text/html,*/*;q=0.8")
 	text := body(t, resp)
 	if resp.StatusCode != http.StatusMisdirectedRequest || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
-		t.Errorf("a browser gets %d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
+		t.Errorf("a browser gets %d %s, want %v and \"text/html\" at the beginning", resp.StatusCode, resp.Header.Get("Content-Type"), http.StatusMisdirectedRequest)
 	}
 	for _, want := range []string{"charts.example.com", "api: {hosts: [NAME]}"} {
 		if !strings.Contains(text, want) {
@@ -197,7 +197,7 @@ func TestAClientThatHalfClosesGetsItsPage(t *testing.T) {
 	close(closed)
 	answer, err := io.ReadAll(c)
 	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200 ") {
-		t.Errorf("%v: %s", err, answer)
+		t.Errorf("%v: %s, want \"HTTP/1.1 200 \" at the beginning", err, answer)
 	}
 	stop()
 	if err := <-ended; err != nil {

@@ -184,7 +184,7 @@ func TestHostileTitlesAreTextOnThePage(t *testing.T) {
 	source.Tops = func(context.Context) (map[string]string, error) { return map[string]string{"US": hostileText}, nil }
 	_, body := get(t, site, "/status?q=%3Cscript%3Ealert(1)%3C/script%3E")
 	if n := strings.Count(body, "<script"); n != 1 {
-		t.Errorf("%d scripts", n)
+		t.Errorf("%d scripts, want 1", n)
 	}
 	for _, s := range []string{"\u202e", "\x1b", "alert(1)</"} {
 		if strings.Contains(body, s) {
@@ -371,7 +371,7 @@ func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 	}
 	site.Pages.Documents = func() (*report.Documents, error) { return library, nil }
 	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, "Most popular in the United States") {
-		t.Errorf("%d %s", resp.StatusCode, body)
+		t.Errorf("%d %s, want 200 and \"Most popular in the United States\" in it", resp.StatusCode, body)
 	}
 	site, _ = paged()
 	site.Pages.Documents = func() (*report.Documents, error) { return library, nil }
@@ -379,7 +379,7 @@ func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 	clear(slots.Done)
 	clear(slots.Ended)
 	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, `class="tiles"`) {
-		t.Errorf("of an empty store: %d %s", resp.StatusCode, body)
+		t.Errorf("of an empty store: %d %s, want 200 and \"class=\\\"tiles\\\"\" in it", resp.StatusCode, body)
 	}
 	site, _ = paged()
 	none := &report.Documents{Regions: func(context.Context) (report.RegionsDocument, error) { return report.RegionsDocument{}, nil }}

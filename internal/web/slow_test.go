@@ -90,7 +90,7 @@ func TestASlowClientIsCutOff(t *testing.T) {
 				other := l.dial()
 				go func() { _, _ = io.WriteString(other, head+"Connection: close\r\n\r\n") }()
 				if answer, err := io.ReadAll(other); err != nil || !strings.Contains(string(answer), " 200 OK") || time.Since(began) > time.Second {
-					t.Errorf("another client had to wait %v: %v %.40s", time.Since(began), err, answer)
+					t.Errorf("another client had to wait %v: %v %.40s, want \" 200 OK\" in it and at most %v", time.Since(began), err, answer, time.Second)
 				}
 				if after := <-gone; after > slow.atLatest+2*time.Second {
 					t.Errorf("it held its connection for %v, want at most %v", after, slow.atLatest)
@@ -122,7 +122,7 @@ func TestABodyIsNotWaitedFor(t *testing.T) {
 				}()
 				answer, err := io.ReadAll(c)
 				if took := time.Since(began); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 ") || took > time.Second {
-					t.Errorf("held its connection for %v: %v %.40s", took, err, answer)
+					t.Errorf("held its connection for %v: %v %.40s, want \"HTTP/1.1 \" at the beginning and at most %v", took, err, answer, time.Second)
 				}
 				_ = c.Close()
 				cancel()

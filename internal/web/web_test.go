@@ -223,7 +223,7 @@ func TestWorkThatWasNeverDoneIsStale(t *testing.T) {
 		t.Fatalf("%d %v\n%s", resp.StatusCode, err, body)
 	}
 	if doc.StaleAfter != 3 || len(doc.Series) != 2 {
-		t.Fatalf("%s", body)
+		t.Fatalf("%s, want 3 and 2", body)
 	}
 	got := doc.Series[1]
 	for field, want := range map[string]any{"job": "chart", "region": "DE", "slot": nil, "age_s": nil, "stale": true, "outcome": "stopped", "reason": "units: 9,500 of 9,500 used"} {
@@ -254,14 +254,14 @@ func TestTheSiteOnlyReads(t *testing.T) {
 			w := httptest.NewRecorder()
 			s.Handler().ServeHTTP(w, httptest.NewRequest(method, "http://localhost"+path, strings.NewReader("x")))
 			if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
-				t.Errorf("%s %s: %d, allowed %q", method, path, w.Code, w.Header().Get("Allow"))
+				t.Errorf("%s %s: %d, allowed %q, want %v and \"GET, HEAD\"", method, path, w.Code, w.Header().Get("Allow"), http.StatusMethodNotAllowed)
 			}
 		}
 	}
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodHead, "http://localhost/readyz", nil))
 	if w.Code != 200 {
-		t.Errorf("HEAD /readyz: %d", w.Code)
+		t.Errorf("HEAD /readyz: %d, want 200", w.Code)
 	}
 	if resp, _ := get(t, s, "/"); resp.StatusCode != 404 {
 		t.Errorf("/: %d, want 404", resp.StatusCode)

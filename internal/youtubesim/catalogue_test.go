@@ -23,7 +23,7 @@ func TestPagingLosesAndDoublesNothing(t *testing.T) {
 		}
 		for i, p := range s.all(chartPath(region)) {
 			if len(p) < 47 || len(p) > 50 || i > 3 {
-				t.Errorf("%s: page %d holds %d", region, i+1, len(p))
+				t.Errorf("%s: page %d holds %d, want at least 47, at most 50 and at most 3", region, i+1, len(p))
 			}
 			if len(p) < 50 && i < 3 {
 				short++
@@ -39,7 +39,7 @@ func TestPagingLosesAndDoublesNothing(t *testing.T) {
 				got = append(got, ids(p)...)
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("%s: pages of %s give another chart", region, size)
+				t.Errorf("%s: pages of %s give another chart, want %v", region, size, want)
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func TestPageTokensAreTheRealOnes(t *testing.T) {
 	}
 	third := s.list("videos?part=id&chart=mostPopular&pageToken=CAoQAA")
 	if third["nextPageToken"] != "CA8QAA" || third["prevPageToken"] != "CAoQAQ" {
-		t.Errorf("third page: next %v, previous %v", third["nextPageToken"], third["prevPageToken"])
+		t.Errorf("third page: next %v, previous %v, want \"CA8QAA\" and \"CAoQAQ\"", third["nextPageToken"], third["prevPageToken"])
 	}
 	second := s.list("videos?part=id&chart=mostPopular&pageToken=CAUQAA")
 	if got := s.list("videos?part=id&chart=mostPopular&pageToken=CAoQAQ"); !slices.Equal(ids(items(got)), ids(items(second))) {
@@ -67,7 +67,7 @@ func TestPageTokensAreTheRealOnes(t *testing.T) {
 	}
 	for _, bad := range []string{"CAUQAg", "CAUQA", "CAUQAA==", "CAUQAB", "BAUQAA", "CDJQAA", "CMkBEAA", "CIUAEAA", "x", "CAUQAACA", "Cib3_fGxJP____8"} {
 		if status, body := s.ask(oneVideo + "&pageToken=" + url.QueryEscape(bad)); status != 400 || reason(body) != "invalidPageToken" {
-			t.Errorf("token %s: status %d, %v", bad, status, body)
+			t.Errorf("token %s: status %d, %v, want 400 and \"invalidPageToken\"", bad, status, body)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestForeignChartsOfTheSameFormAreRead(t *testing.T) {
 	s := newStand(t, youtubesim.Options{ChartsDir: dir, Day: "2026-02-14"})
 	jp := s.chart("JP")
 	if len(jp) != 2 || served(jp[0]) != "aaaaaaaaaaa|=first|||||P0D||||" {
-		t.Errorf("JP: %d videos, first %q", len(jp), served(jp[0]))
+		t.Errorf("JP: %d videos, first %q, want 2 and \"aaaaaaaaaaa|=first|||||P0D||||\"", len(jp), served(jp[0]))
 	}
 	if got := at(jp[1], "snippet/title"); got != "two \"quoted\",\nlines" {
 		t.Errorf("title %q", got)
@@ -121,11 +121,11 @@ func TestForeignChartsOfTheSameFormAreRead(t *testing.T) {
 	}
 	for _, region := range []string{"DE", "FR"} { // a file without rows that day, and no file
 		if status, body := s.ask(chartPath(region)); status != 404 || reason(body) != "notFound" {
-			t.Errorf("%s: %d %v", region, status, body)
+			t.Errorf("%s: %d %v, want 404 and \"notFound\"", region, status, body)
 		}
 	}
 	if got := items(s.list("search?part=snippet&q=quoted")); len(got) != 1 || at(got[0], "id/videoId") != "bbbbbbbbbbb" {
-		t.Errorf("search gives %v", got)
+		t.Errorf("search gives %v, want 1 and \"bbbbbbbbbbb\"", got)
 	}
 }
 
@@ -188,15 +188,15 @@ func TestAnyRegionIsCharted(t *testing.T) {
 	for _, region := range []string{"US", "GB", "JP", "KR", "EG", "MX"} {
 		chart := ids(s.chart(region))
 		if len(chart) < 188 {
-			t.Errorf("%s: %d videos", region, len(chart))
+			t.Errorf("%s: %d videos, want at least 188", region, len(chart))
 		}
 		order := strings.Join(chart, " ")
 		if other := seen[order]; other != "" {
-			t.Errorf("%s and %s have the same chart", other, region)
+			t.Errorf("%s and %s have the same chart, want \"\"", other, region)
 		}
 		seen[order] = region
 	}
 	if status, body := s.ask(chartPath("LI")); status != 404 || reason(body) != "notFound" {
-		t.Errorf("LI: %d %v", status, body)
+		t.Errorf("LI: %d %v, want 404 and \"notFound\"", status, body)
 	}
 }

@@ -33,12 +33,12 @@ func TestTheOfficialClientUnderstandsEveryMethod(t *testing.T) {
 	}
 	next, err := yt.Videos.List([]string{"id"}).Chart("mostPopular").RegionCode("IN").MaxResults(50).PageToken(chart.NextPageToken).Do()
 	if err != nil || next.PrevPageToken != "CDIQAQ" {
-		t.Errorf("second page %+v, %v", next, err)
+		t.Errorf("second page %+v, %v, want \"CDIQAQ\"", next, err)
 	}
 	one, two := chart.Items[0].Id, chart.Items[1].Id
 	byID, err := yt.Videos.List([]string{"snippet", "status"}).Id(one, two).Do()
 	if err != nil || len(byID.Items) != 2 || byID.Items[1].Id != two {
-		t.Errorf("by id %+v, %v", byID, err)
+		t.Errorf("by id %+v, %v, want 2 and %v", byID, err, two)
 	}
 	stats, err := yt.Videos.BatchGetStats().Part("statistics", "snippet").Id(one, two).Do()
 	if err != nil || len(stats.Items) != 2 || stats.Items[0].Statistics.ViewCount == 0 || stats.Items[0].Snippet.PublishTime == "" {
@@ -50,7 +50,7 @@ func TestTheOfficialClientUnderstandsEveryMethod(t *testing.T) {
 	}
 	channels, err := yt.Channels.List([]string{"contentDetails", "snippet", "statistics"}).Id(chart.Items[0].Snippet.ChannelId).Do()
 	if err != nil || len(channels.Items) != 1 {
-		t.Fatalf("channels %+v, %v", channels, err)
+		t.Fatalf("channels %+v, %v, want 1", channels, err)
 	}
 	uploads, err := yt.PlaylistItems.List([]string{"contentDetails"}).PlaylistId(channels.Items[0].ContentDetails.RelatedPlaylists.Uploads).Do()
 	if err != nil || len(uploads.Items) == 0 || uploads.Items[0].ContentDetails.VideoId == "" {
@@ -58,14 +58,14 @@ func TestTheOfficialClientUnderstandsEveryMethod(t *testing.T) {
 	}
 	categories, err := yt.VideoCategories.List([]string{"snippet"}).RegionCode("US").Do()
 	if err != nil || len(categories.Items) != 32 {
-		t.Errorf("categories %+v, %v", categories, err)
+		t.Errorf("categories %+v, %v, want 32", categories, err)
 	}
 	all, err := yt.I18nRegions.List([]string{"snippet"}).Do()
 	if err != nil || len(all.Items) < 100 {
-		t.Errorf("regions %+v, %v", all, err)
+		t.Errorf("regions %+v, %v, want at least 100", all, err)
 	}
 	if l := s.Ledger(); l.Units["units"] != 7 || l.Units["search"] != 1 || len(l.Calls) != 7 {
-		t.Errorf("ledger %+v", l)
+		t.Errorf("ledger %+v, want 7, 1 and 7", l)
 	}
 }
 
@@ -81,9 +81,9 @@ func TestTheOfficialClientUnderstandsRefusals(t *testing.T) {
 		return api
 	}
 	if e := list("nonsense"); e.Code != 400 || e.Errors[0].Reason != "invalidPageToken" {
-		t.Errorf("bad token: %v", e)
+		t.Errorf("bad token: %v, want 400 and \"invalidPageToken\"", e)
 	}
 	if e := list(""); e.Code != 403 || e.Errors[0].Reason != "quotaExceeded" {
-		t.Errorf("spent: %v", e)
+		t.Errorf("spent: %v, want 403 and \"quotaExceeded\"", e)
 	}
 }

@@ -86,7 +86,7 @@ func TestTheLedgerKeepsItsContract(t *testing.T) {
 		t.Errorf("header %v", w.Header())
 	}
 	if l := len(s.Log()); l != 34 {
-		t.Errorf("reading the ledger was logged: %d lines", l)
+		t.Errorf("reading the ledger was logged: %d lines, want 34", l)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestACallIsChargedToAllItsPoolsOrNone(t *testing.T) {
 	s := newStand(t, youtubesim.Options{CostTable: "classic", Limits: map[string]int64{"units": 1000, "search": 1}})
 	s.list(oneSearch)
 	if status, body := s.ask(oneSearch); status != 429 || reason(body) != "rateLimitExceeded" {
-		t.Errorf("status %d, %v", status, body)
+		t.Errorf("status %d, %v, want 429 and \"rateLimitExceeded\"", status, body)
 	}
 	l := s.Ledger()
 	if l.Units["units"] != 100 || l.Units["search"] != 1 || l.Refused["search"] != 1 || l.Refused["units"] != 0 {
@@ -136,10 +136,10 @@ func TestACallIsChargedToAllItsPoolsOrNone(t *testing.T) {
 	}
 	s = newStand(t, youtubesim.Options{CostTable: "classic", Limits: map[string]int64{"units": 99}})
 	if status, body := s.ask(oneSearch); status != 403 || reason(body) != "quotaExceeded" {
-		t.Errorf("status %d, %v", status, body)
+		t.Errorf("status %d, %v, want 403 and \"quotaExceeded\"", status, body)
 	}
 	if l := s.Ledger(); l.Units["units"] != 0 || l.Units["search"] != 0 || l.Refused["units"] != 1 {
-		t.Errorf("ledger %+v", l)
+		t.Errorf("ledger %+v, want 0, 0 and 1", l)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestAPathThatIsNoMethodCostsNothing(t *testing.T) {
 		}
 	}
 	if l := s.Ledger(); l.Units["units"] != 0 || len(l.Calls) != 0 {
-		t.Errorf("ledger %+v", l)
+		t.Errorf("ledger %+v, want 0 and 0", l)
 	}
 }
 

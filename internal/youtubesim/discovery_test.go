@@ -189,7 +189,7 @@ func TestEveryAnswerFitsTheDiscoveryDocument(t *testing.T) {
 	}
 	t.Log(f)
 	if f.failed > 0 || f.responses < 80 {
-		t.Errorf("%s: %v", f, f.what)
+		t.Errorf("%s: %v, want at most 0 and at least 80", f, f.what)
 	}
 }
 
@@ -269,7 +269,7 @@ func TestEveryParameterOfTheDiscoveryDocumentIsKnown(t *testing.T) {
 			}
 		}
 		if status, body := s.ask(path + "&notThere=1"); status != 400 || reason(body) != "invalid" {
-			t.Errorf("%s: an unknown parameter gives %d %v", name, status, body)
+			t.Errorf("%s: an unknown parameter gives %d %v, want 400 and \"invalid\"", name, status, body)
 		}
 	}
 }

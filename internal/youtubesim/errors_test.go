@@ -58,7 +58,7 @@ func TestASpentSearchPoolRefusesLikeTheInjectedOne(t *testing.T) {
 		s.list(oneSearch)
 	}
 	if _, body := s.ask(oneSearch); reason(body) != "quotaExceeded" { // the units are spent first
-		t.Errorf("classic: %v", body)
+		t.Errorf("classic: %v, want \"quotaExceeded\"", body)
 	}
 	s = newStand(t, youtubesim.Options{CostTable: "split-2026-06"})
 	for range 100 {
@@ -68,7 +68,7 @@ func TestASpentSearchPoolRefusesLikeTheInjectedOne(t *testing.T) {
 		t.Errorf("got  %v\nwant %v", spent, injected)
 	}
 	if status, _ := s.ask(oneVideo); status != 200 {
-		t.Errorf("videos.list after the searches are spent: status %d", status)
+		t.Errorf("videos.list after the searches are spent: status %d, want 200", status)
 	}
 }
 

@@ -55,10 +55,10 @@ func TestFaultsAreCharged(t *testing.T) {
 		s := newStand(t, youtubesim.Options{Faults: faults(t, c.fault), FreeFaults: c.free})
 		s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/youtube/v3/"+oneVideo, nil))
 		if l := s.Ledger(); l.Units["units"] != c.units || l.Refused["units"] != c.refused || l.PerMinute != c.burned {
-			t.Errorf("%s, free %v: ledger %+v", c.fault, c.free, l)
+			t.Errorf("%s, free %v: ledger %+v, want %v, %v and %v", c.fault, c.free, l, c.units, c.refused, c.burned)
 		}
 		if log := s.Log(); log[0].Fault != c.fault {
-			t.Errorf("log %+v", log[0])
+			t.Errorf("log %+v, want %v", log[0], c.fault)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestASharePerCentIsSeeded(t *testing.T) {
 	}
 	one := hits(1)
 	if len(one) < 70 || len(one) > 130 {
-		t.Errorf("10 %% of 1000 calls are %d", len(one))
+		t.Errorf("10 %% of 1000 calls are %d, want at least 70 and at most 130", len(one))
 	}
 	if !slices.Equal(one, hits(1)) || slices.Equal(one, hits(2)) {
 		t.Errorf("seed 1 hits %v and again %v, seed 2 %v: want the first two alike, and another third", one, hits(1), hits(2))
@@ -103,7 +103,7 @@ func TestBrokenConnectionsAreCountedAndSeen(t *testing.T) {
 			}
 			l := s.Ledger()
 			if l.Units["units"] != 1 || len(l.Calls) != 1 || l.Calls[0].Status != c.status {
-				t.Errorf("ledger %+v", l)
+				t.Errorf("ledger %+v, want 1, 1 and %v", l, c.status)
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func TestLatencyIsWaitedUntilTheCallerGoes(t *testing.T) {
 		func() {
 			defer func() {
 				if got := recover(); got != http.ErrAbortHandler {
-					t.Errorf("the handler ended with %v", got)
+					t.Errorf("the handler ended with %v, want %v", got, http.ErrAbortHandler)
 				}
 			}()
 			s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/youtube/v3/"+oneVideo, nil))
@@ -149,7 +149,7 @@ func TestLatencyIsWaitedUntilTheCallerGoes(t *testing.T) {
 			t.Errorf("gave up after %s, want 100ms", got)
 		}
 		if l := s.Ledger(); l.Units["units"] != 3 {
-			t.Errorf("ledger %+v: the call that was given up was counted before", l)
+			t.Errorf("ledger %+v: the call that was given up was counted before, want 3", l)
 		}
 	})
 }

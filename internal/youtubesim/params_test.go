@@ -86,7 +86,7 @@ func TestListsMayBeCommaSeparatedOrRepeated(t *testing.T) {
 		"part=snippet,statistics,snippet&id=" + strings.Join(append(id, id[0]), "%2C"),
 	} {
 		if got := withoutEtags(s.list("videos?" + q)); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %v", q, got)
+			t.Errorf("%s: got %v, want %v", q, got, want)
 		}
 	}
 	if got := items(want.(map[string]any)); len(got) != 3 || !slices.Equal(ids(got), id) {
@@ -125,7 +125,7 @@ func TestAFieldMaskLeavesOnlyItsNamedFields(t *testing.T) {
 		t.Errorf("* is not everything: %v", got)
 	}
 	if status, body := s.ask(path + "&fields=items/id&pageToken=x"); status != 400 || reason(body) != "invalidPageToken" {
-		t.Errorf("the mask is applied to an error: %v", body)
+		t.Errorf("the mask is applied to an error: %v, want 400 and \"invalidPageToken\"", body)
 	}
 }
 
@@ -159,14 +159,14 @@ func TestAnswersAreZippedAndIndentedAsAsked(t *testing.T) {
 	w := ask(oneVideo, "gzip, br")
 	z, err := gzip.NewReader(w.Body)
 	if err != nil || w.Header().Get("Content-Encoding") != "gzip" {
-		t.Fatalf("header %v, %v", w.Header(), err)
+		t.Fatalf("header %v, %v, want \"gzip\"", w.Header(), err)
 	}
 	text, err := io.ReadAll(z)
 	if err != nil || !json.Valid(text) || !strings.Contains(string(text), "\n  \"items\"") {
 		t.Errorf("%v in %.100s", err, text)
 	}
 	if got := ask(oneVideo+"&prettyPrint=false", "").Body.String(); strings.Count(got, "\n") != 1 {
-		t.Errorf("prettyPrint=false is indented: %.100s", got)
+		t.Errorf("prettyPrint=false is indented: %.100s, want 1", got)
 	}
 	if got, want := w.Header().Get("Date"), "Sat, 21 Nov 2026 20:10:00 GMT"; got != want {
 		t.Errorf("Date %q, want the stand-in's own, %q", got, want)

@@ -61,7 +61,7 @@ func TestSearchFilters(t *testing.T) {
 	}
 	for _, i := range find("type=video&channelId=" + channel) {
 		if at(i, "snippet/channelId") != channel {
-			t.Errorf("channelId gives %v", i)
+			t.Errorf("channelId gives %v, want %v", i, channel)
 		}
 	}
 	inRange := find("type=video&publishedAfter=" + after + "&publishedBefore=" + before)
@@ -71,7 +71,7 @@ func TestSearchFilters(t *testing.T) {
 		}
 	}
 	if len(inRange) != 50 {
-		t.Errorf("%d results in 30 hours", len(inRange))
+		t.Errorf("%d results in 30 hours, want 50", len(inRange))
 	}
 	if got := dates(find("type=video&order=date")); !slices.IsSortedFunc(got, func(a, b string) int { return cmp.Compare(b, a) }) {
 		t.Errorf("order=date gives %v", got)
@@ -81,7 +81,7 @@ func TestSearchFilters(t *testing.T) {
 		t.Errorf("type=channel gives %v", channels)
 	}
 	if got := find("type=playlist&q=a"); len(got) != 0 {
-		t.Errorf("type=playlist gives %v", got)
+		t.Errorf("type=playlist gives %v, want 0", got)
 	}
 }
 
@@ -111,14 +111,14 @@ func TestUploadsOfAChannelAreFoundByWayOfItsPlaylist(t *testing.T) {
 	}
 	handle := url.QueryEscape(at(c[0], "snippet/customUrl"))
 	if got := items(s.list("channels?part=id&forHandle=" + handle)); len(got) != 1 || at(got[0], "id") != channel {
-		t.Errorf("handle %s gives %v", handle, got)
+		t.Errorf("handle %s gives %v, want 1 and %v", handle, got, channel)
 	}
 	var found []string
 	for _, p := range s.all("playlistItems?part=snippet,contentDetails&maxResults=7&playlistId=" + uploads) {
 		for _, i := range p {
 			found = append(found, at(i, "contentDetails/videoId"))
 			if at(i, "snippet/channelId") != channel {
-				t.Errorf("item %v", i)
+				t.Errorf("item %v, want %v", i, channel)
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func TestCategoryChartsHoldThatCategoryOnly(t *testing.T) {
 	s := newStand(t, youtubesim.Options{})
 	for _, v := range items(s.list(chartPath("US") + "&videoCategoryId=20")) {
 		if at(v, "snippet/categoryId") != "20" {
-			t.Errorf("%s is of category %s", at(v, "id"), at(v, "snippet/categoryId"))
+			t.Errorf("%s is of category %s, want \"20\"", at(v, "id"), at(v, "snippet/categoryId"))
 		}
 	}
 	if status, body := s.ask(chartPath("US") + "&videoCategoryId=19"); status != 404 || reason(body) != "notFound" {
@@ -144,9 +144,9 @@ func TestCategoryChartsHoldThatCategoryOnly(t *testing.T) {
 		t.Errorf("category 0 has %d, the whole chart %d", got, want)
 	}
 	if got := items(s.list("videoCategories?part=snippet&id=10,20")); len(got) != 2 || at(got[0], "snippet/title") != "Music" {
-		t.Errorf("categories %v", got)
+		t.Errorf("categories %v, want 2 and \"Music\"", got)
 	}
 	if got := items(s.list("i18nRegions?part=snippet")); len(got) < 100 || at(got[0], "snippet/gl") != "AE" {
-		t.Errorf("%d regions", len(got))
+		t.Errorf("%d regions, want at least 100 and \"AE\"", len(got))
 	}
 }

@@ -49,16 +49,16 @@ func TestTitlesAreOfManyScriptsAndEachCanBeFound(t *testing.T) {
 		}
 	}
 	if in := count["IN"]; in["Devanagari"] < 50 || in["Tamil"] < 50 {
-		t.Errorf("India's chart has %v", in)
+		t.Errorf("India's chart has %v, want at least 50 and at least 50", in)
 	}
 	for name := range scripts {
 		if sum := count["US"][name] + count["IN"][name] + count["AU"][name] + count["FR"][name]; sum < 5 {
-			t.Errorf("%s is in %d titles", name, sum)
+			t.Errorf("%s is in %d titles, want at least 5", name, sum)
 		}
 	}
 	for word, in := range titles {
 		if len(in) > 15 {
-			t.Errorf("%q is the longest word of %d titles: %v", word, len(in), slices.Sorted(maps.Keys(in)))
+			t.Errorf("%q is the longest word of %d titles: %v, want at most 15", word, len(in), slices.Sorted(maps.Keys(in)))
 		}
 	}
 }
@@ -94,11 +94,11 @@ func TestEachVideoHasAPicture(t *testing.T) {
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != http.StatusNotFound {
-			t.Errorf("%s: %d", path, w.Code)
+			t.Errorf("%s: %d, want %v", path, w.Code, http.StatusNotFound)
 		}
 	}
 	if after := s.Ledger(); !reflect.DeepEqual(after, before) {
-		t.Errorf("pictures were counted: %+v", after)
+		t.Errorf("pictures were counted: %+v, want %v", after, before)
 	}
 }
 

@@ -117,7 +117,7 @@ func FuzzForwardingHeaders(f *testing.F) {
 			}
 			r := &http.Request{RemoteAddr: "10.0.0.1:80", Header: http.Header{string(header): sent}}
 			if got := fmt.Sprint(l.Address(r)); got != "198.51.100.7" {
-				t.Errorf("%s: %q makes it %s", header, sent, got)
+				t.Errorf("%s: %q makes it %s, want \"198.51.100.7\"", header, sent, got)
 			}
 		}
 	})

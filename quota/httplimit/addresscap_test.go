@@ -72,14 +72,14 @@ func TestAnAddressHasALimitAboveAllPlans(t *testing.T) {
 				{"beta", "/", `"1m";r=26;t=60`},
 			} {
 				if resp := send(s, r.token, r.path); resp.StatusCode != 200 || resp.Header.Get("RateLimit") != r.rest {
-					t.Fatalf("request %d, %+v: %d with %s", i+1, r, resp.StatusCode, resp.Header.Get("RateLimit"))
+					t.Fatalf("request %d, %+v: %d with %s, want 200 and %v", i+1, r, resp.StatusCode, resp.Header.Get("RateLimit"), r.rest)
 				}
 			}
 			s.clock.Advance(20 * time.Second)
 			for _, token := range []string{"acme", "beta", ""} {
 				resp := send(s, token, "/")
 				if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "40" || resp.Header.Get("RateLimit") != `"address-1m";r=0;t=40` {
-					t.Errorf("%q, the eleventh of this address: %d %v", token, resp.StatusCode, resp.Header)
+					t.Errorf("%q, the eleventh of this address: %d %v, want 429, \"40\" and \"\\\"address-1m\\\";r=0;t=40\"", token, resp.StatusCode, resp.Header)
 				}
 			}
 			// Neither token was charged for a refused request, and both go on from another address.
@@ -170,7 +170,7 @@ func TestTheLimitOfAddressesHasANameOfItsOwn(t *testing.T) {
 	}
 	s := capped(t, false)
 	if resp, _, problem := s.post(caller, `{"client": "a", "address": "home"}`); resp.StatusCode != 400 {
-		t.Errorf("%d %+v for an address that is none", resp.StatusCode, problem)
+		t.Errorf("%d %+v for an address that is none, want 400", resp.StatusCode, problem)
 	}
 	if names := s.Windows(); !slices.ContainsFunc(names, func(w httplimit.WindowStats) bool { return w.Limit == "address" && w.Route == "search" }) {
 		t.Errorf("no window of the limit of addresses on the route search: %+v", names)

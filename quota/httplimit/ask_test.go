@@ -89,7 +89,7 @@ func TestAProgramAsksForItsClients(t *testing.T) {
 		`{"client": "org-1", "also": [{"client": "user-9"}]}`: 2,
 	} {
 		if resp, answer, problem := s.post(caller, body); resp.StatusCode != 200 || answer.Limits[0].Remaining != want {
-			t.Errorf("%s: %d %+v %+v", body, resp.StatusCode, answer, problem)
+			t.Errorf("%s: %d %+v %+v, want 200 and %v", body, resp.StatusCode, answer, problem, want)
 		}
 	}
 	s.wants(http.StatusOK, 2, ann) // 192.0.2.1 itself: one client by either way
@@ -105,7 +105,7 @@ func TestAProgramAsksForItsClients(t *testing.T) {
 		`{"client": "a", "also": [{"plan":""}]}`: "client has 0 bytes",
 	} {
 		if resp, _, problem := s.post(caller, body); resp.StatusCode != 400 || !strings.Contains(problem.Detail, want) {
-			t.Errorf("%.60s: %d %s", body, resp.StatusCode, problem.Detail)
+			t.Errorf("%.60s: %d %s, want 400 and %v in it", body, resp.StatusCode, problem.Detail, want)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestSeveralIdentitiesAreChargedTogether(t *testing.T) {
 	for _, user := range []string{"u1", "u2"} {
 		for range 4 {
 			if got := ask(user); got != 200 {
-				t.Fatalf("%s: %d", user, got)
+				t.Fatalf("%s: %d, want 200", user, got)
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func TestSeveralIdentitiesAreChargedTogether(t *testing.T) {
 		}
 	}
 	if _, answer, _ := s.post(caller, `{"client": "u1"}`); answer.Limits[0].Remaining != 0 {
-		t.Errorf("%+v left of a fifth request", answer)
+		t.Errorf("%+v left of a fifth request, want 0", answer)
 	}
 }
 
@@ -147,13 +147,13 @@ func TestOnlyTrustedCallersAskForOthers(t *testing.T) {
 			header = append(header, "Authorization", "Bearer "+c.token)
 		}
 		if resp, _, problem := s.post(c.from, `{"client": "a"}`, header...); resp.StatusCode != c.want {
-			t.Errorf("%+v: %d %+v", c, resp.StatusCode, problem)
+			t.Errorf("%+v: %d %+v, want %v", c, resp.StatusCode, problem, c.want)
 		}
 		if c.token != "" {
 			header = append(header[:2:2], "Proxy-Authorization", "Bearer "+c.token)
 		}
 		if got := s.authorize(c.from, "/auth", header...).StatusCode; got != c.want {
-			t.Errorf("auth, %+v: %d", c, got)
+			t.Errorf("auth, %+v: %d, want %v", c, got, c.want)
 		}
 	}
 }
@@ -184,14 +184,14 @@ func TestProxiesAskBeforeTheyPassOn(t *testing.T) {
 			}
 			forged := append(slices.Clone(form[:len(form)-1]), "203.0.113.9, 198.51.100.7")
 			if got := s.authorize(caller, "/auth", forged...).StatusCode; got != 429 {
-				t.Errorf("%d for a client that forges an address before its own", got)
+				t.Errorf("%d for a client that forges an address before its own, want 429", got)
 			}
 			if got := s.authorize(caller, "/auth", form[:len(form)-2]...).StatusCode; got != 400 {
 				t.Errorf("%d where the proxy does not say who its client is", got)
 			}
 			s.wants(http.StatusOK, 2, "198.51.100.7:1")
 			if got := s.authorize(caller, "/auth", form[len(form)-2:]...).StatusCode; got != 429 {
-				t.Errorf("%d for the eleventh of 10", got)
+				t.Errorf("%d for the eleventh of 10, want 429", got)
 			}
 		})
 	}
@@ -216,25 +216,25 @@ func TestTheSameKeyIsOneCharge(t *testing.T) {
 		{"a", "4", 429, -1}, {"a", "1", 200, 0}, {"a", "4", 429, -1},
 	} {
 		if status, left := ask(c.client, c.key); status != c.status || left != c.left {
-			t.Errorf("question %d, %+v: %d with %d left", i+1, c, status, left)
+			t.Errorf("question %d, %+v: %d with %d left, want %v and %v", i+1, c, status, left, c.status, c.left)
 		}
 	}
 	if got := s.Stats(); got.Repeated != 2 || got.Allowed != 4 {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want 2 and 4", got)
 	}
 	s.clock.Advance(time.Minute)
 	if status, left := ask("a", "1"); status != 200 || left != 2 {
-		t.Errorf("a window later: %d with %d left", status, left)
+		t.Errorf("a window later: %d with %d left, want 200 and 2", status, left)
 	}
 	// Two that come at once are charged once: the ledger answers the first question of each before any other.
 	ledger := &atOnce{}
 	s = newAsking(t, httplimit.Config{Limits: perMinute(3), Ledger: ledger})
 	ledger.twin = func() { ask("a", "x") }
 	if status, _ := ask("a", "x"); status != 200 {
-		t.Errorf("%d", status)
+		t.Errorf("%d, want 200", status)
 	}
 	if _, answer, _ := s.post(caller, `{"client": "a", "cost": 0}`); answer.Limits[0].Remaining != 2 {
-		t.Errorf("two at once under one key left %d of 3", answer.Limits[0].Remaining)
+		t.Errorf("two at once under one key left %d of 3, want 2", answer.Limits[0].Remaining)
 	}
 }
 

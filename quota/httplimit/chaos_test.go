@@ -117,7 +117,7 @@ func TestLongARedisThatDiesAndReturnsAdmitsNoMoreThanItsPolicy(t *testing.T) {
 						break
 					}
 					if time.Since(waits) > time.Minute {
-						t.Fatalf("a minute after fault %d a client got %d of %d", faulted, least, limit)
+						t.Fatalf("a minute after fault %d a client got %d of %d, want at most %v", faulted, least, limit, time.Minute)
 					}
 				}
 				mu.Lock()

@@ -45,7 +45,7 @@ func TestWithoutALedgerCostAndPolicyDecide(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		resp := s.send(method, "/dear", ann)
 		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("a dear %s: %d %v", method, resp.StatusCode, resp.Header)
+			t.Errorf("a dear %s: %d %v, want %v and \"application/problem+json\"", method, resp.StatusCode, resp.Header, http.StatusServiceUnavailable)
 		}
 		for i, want := range []int{200, 200, 200, 200, 503, 503} {
 			if resp := s.send(method, "/cheap", map[string]string{"GET": ann, "POST": bob}[method]); resp.StatusCode != want || want == 503 && resp.Header.Get("Retry-After") != "60" {
@@ -54,7 +54,7 @@ func TestWithoutALedgerCostAndPolicyDecide(t *testing.T) {
 		}
 	}
 	if got := s.Stats(); got.FailedOpen != 8 || got.FailedClosed != 6 || got.Allowed != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want 8, 6 and 0", got)
 	}
 	s.clock.Advance(time.Minute)
 	s.wants(http.StatusOK, 45, ann)
@@ -91,7 +91,7 @@ func TestALedgerThatHangsIsWaitedForUntilTheTimeout(t *testing.T) {
 	}}})
 	s.wants(http.StatusOK, 1, ann) // or it hangs indefinitely
 	if got := s.Stats().FailedOpen; got != 1 {
-		t.Errorf("%d failed open", got)
+		t.Errorf("%d failed open, want 1", got)
 	}
 }
 
@@ -107,6 +107,6 @@ func TestARequestThatIsCancelledCounts(t *testing.T) {
 	}
 	s.wants(http.StatusTooManyRequests, 1, ann)
 	if got := s.Stats().FailedOpen; got != 0 {
-		t.Errorf("%d went uncounted", got)
+		t.Errorf("%d went uncounted, want 0", got)
 	}
 }

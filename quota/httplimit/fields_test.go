@@ -133,7 +133,7 @@ func TestOlderFieldsAreTrueToTheirClients(t *testing.T) {
 				resp := s.send(http.MethodGet, "/", ann)
 				for _, three := range []string{"RateLimit-", "X-RateLimit-"} {
 					if limit, remaining := number(resp, three+"Limit"), number(resp, three+"Remaining"); limit != want.limit || remaining != want.remaining {
-						t.Errorf("request %d: %s %d of %d left", i+1, three, remaining, limit)
+						t.Errorf("request %d: %s %d of %d left, want %v and %v", i+1, three, remaining, limit, want.limit, want.remaining)
 					}
 				}
 				s.clock.Advance(5 * time.Second)

@@ -50,7 +50,7 @@ func TestAFloodOfAddressesIsBoundedAndHurtsNoOtherClient(t *testing.T) {
 	s.wants(http.StatusOK, 10, ann) // she was there before
 	before := held()
 	if refused := flood(s, 100_000, 1); refused > 0 {
-		t.Errorf("%d of 100,000 addresses were refused their first request", refused)
+		t.Errorf("%d of 100,000 addresses were refused their first request, want none", refused)
 	}
 	first := held() - before
 	flood(s, 100_000, 2)

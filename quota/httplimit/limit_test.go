@@ -143,20 +143,20 @@ func TestRetryAfterIsTrue(t *testing.T) {
 					refusals++
 					wait, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 					if err != nil || wait < 1 {
-						t.Fatalf("Retry-After %q: %v", resp.Header.Get("Retry-After"), err)
+						t.Fatalf("Retry-After %q: %v, want at least 1", resp.Header.Get("Retry-After"), err)
 					}
 					told := clock.Now().Add(time.Duration(wait) * time.Second)
 					if clock.Set(told.Add(-time.Second)); s.send(http.MethodGet, target, ann).StatusCode != http.StatusTooManyRequests {
-						t.Fatalf("refusal %d of %s: admitted %d s before the time it was told, which was in %d s", refusals, target, 1, wait)
+						t.Fatalf("refusal %d of %s: admitted %d s before the time it was told, which was in %d s, want %v", refusals, target, 1, wait, http.StatusTooManyRequests)
 					}
 					if clock.Set(told); s.send(http.MethodGet, target, ann).StatusCode != http.StatusOK {
-						t.Fatalf("refusal %d of %s: told to come back in %d s, and refused then", refusals, target, wait)
+						t.Fatalf("refusal %d of %s: told to come back in %d s, and refused then, want %v", refusals, target, wait, http.StatusOK)
 					}
 				}
 				clock.Advance(time.Duration(random.IntN(900)) * time.Millisecond)
 			}
 			if refusals < 20 {
-				t.Errorf("only %d refusals in the run: it shows little", refusals)
+				t.Errorf("only %d refusals in the run: it shows little, want at least 20", refusals)
 			}
 		})
 	}
@@ -212,13 +212,13 @@ func TestOneClientStarvesNoOther(t *testing.T) {
 	s.wants(http.StatusOK, 5, "192.0.2.4:1")
 	resp := s.send(http.MethodGet, "/", "192.0.2.5:1")
 	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "60" {
-		t.Fatalf("the 21st of all: %d, Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+		t.Fatalf("the 21st of all: %d, Retry-After %q, want %v and \"60\"", resp.StatusCode, resp.Header.Get("Retry-After"), http.StatusServiceUnavailable)
 	}
 	s.wants(http.StatusServiceUnavailable, 10, "192.0.2.5:1")
 	s.clock.Advance(time.Minute)
 	s.wants(http.StatusOK, 4, "192.0.2.5:1") // the first of the requests that the outer limit refused may have been charged
 	if got := s.Stats(); got.Overloaded != 11 || got.Refused != 100 || got.Allowed != 24 {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want 11, 100 and 24", got)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestAllWindowsAreDecidedTogether(t *testing.T) {
 		t.Errorf("%+v, Retry-After %s: both windows refuse, and the later one counts", p, resp.Header.Get("Retry-After"))
 	}
 	if got := s.send(http.MethodPost, "/search", bob).StatusCode; got != 200 {
-		t.Errorf("POST: %d, and the route is of GET", got)
+		t.Errorf("POST: %d, and the route is of GET, want 200", got)
 	}
 }
 
@@ -312,7 +312,7 @@ func TestObserveOnlyCounts(t *testing.T) {
 	s.wants(http.StatusOK, 3, bob)
 	s.wants(http.StatusOK, 1, "192.0.2.66:1")
 	if resp := s.send(http.MethodGet, "/", ann); len(resp.Header) != 0 {
-		t.Errorf("%v is sent", resp.Header)
+		t.Errorf("%v is sent, want 0", resp.Header)
 	}
 	want := httplimit.Stats{Allowed: 5, Observed: 10, Denied: 1, Refunded: 1}
 	if got := s.Stats(); got != want {

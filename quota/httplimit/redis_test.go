@@ -46,7 +46,7 @@ func TestOverRedis(t *testing.T) {
 		t.Errorf("%d served and %d refused, want 20 and 30", served.Load(), refused.Load())
 	}
 	if open := sites[0].Stats().FailedOpen + sites[1].Stats().FailedOpen; open != 0 {
-		t.Errorf("%d failed open", open)
+		t.Errorf("%d failed open, want 0", open)
 	}
 }
 

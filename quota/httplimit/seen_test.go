@@ -104,7 +104,7 @@ func TestDenialsAreLoggedOnceAMinuteOfAClient(t *testing.T) {
 	s.clock.Advance(59 * time.Second)
 	s.send(http.MethodGet, "/search", ann)
 	if lines := logged(t, &log); len(lines) != 0 {
-		t.Errorf("a second line within a minute: %v", lines)
+		t.Errorf("a second line within a minute: %v, want 0", lines)
 	}
 	s.clock.Advance(time.Second)
 	s.wants(http.StatusOK, 2, ann)
@@ -143,7 +143,7 @@ func TestAFloodOfDenialsIsBounded(t *testing.T) {
 		}
 	}
 	if n := len(logged(t, &log)); n != 60 {
-		t.Errorf("%d lines in a minute, of 4,000 clients", n)
+		t.Errorf("%d lines in a minute, of 4,000 clients, want 60", n)
 	}
 	seen := s.seen("127.0.0.1:1")
 	if len(seen.Clients) != 20 || seen.Clients[0].Client != "192.0.2.1" || seen.Clients[0].Refused < 199 || seen.Clients[0].Refused-seen.Clients[0].AtMostTooMany > 199 {
@@ -153,7 +153,7 @@ func TestAFloodOfDenialsIsBounded(t *testing.T) {
 	s.wants(http.StatusOK, 1, ann)
 	s.wants(http.StatusTooManyRequests, 1, ann)
 	if lines := logged(t, &log); len(lines) != 1 || lines[0]["left_out"].(float64) < 3_600 {
-		t.Errorf("%v", lines)
+		t.Errorf("%v, want 1 and at least 3,600", lines)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestWhoIsLimitedIsForCallers(t *testing.T) {
 	w := httptest.NewRecorder()
 	s.Limited().ServeHTTP(w, r)
 	if w.Code != http.StatusForbidden {
-		t.Errorf("%d", w.Code)
+		t.Errorf("%d, want %v", w.Code, http.StatusForbidden)
 	}
 	if seen := s.seen("127.0.0.1:1"); len(seen.Clients) != 0 || seen.Clients == nil || len(seen.Windows) != 1 {
 		t.Errorf("%+v", seen)

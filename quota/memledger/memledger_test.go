@@ -66,10 +66,10 @@ func TestNothingIsDoneForACallerWhoHasGone(t *testing.T) {
 		"drain": l.Drain(gone, "a", "units", quota.Drain{Until: time.Now().Add(time.Hour)}), "reset": l.Reset(gone, "a"),
 	} {
 		if !errors.Is(err, quota.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want error %v and error %v", name, err, quota.ErrUnavailable, context.Canceled)
 		}
 	}
 	if d, err := l.Take(t.Context(), a); err != nil || d.Pools[0].Windows[0].Used != 1 {
-		t.Errorf("afterwards: %+v %v", d, err)
+		t.Errorf("afterwards: %+v %v, want 1", d, err)
 	}
 }

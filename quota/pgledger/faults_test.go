@@ -142,13 +142,13 @@ func TestReadingMakesNoSchema(t *testing.T) {
 	d := server(t)
 	l := openLedger(t, d.URL(), pgledger.Options{Schema: "unmade", Timeout: patient})
 	if n := used(t, l, "a"); n != 0 {
-		t.Errorf("%d used", n)
+		t.Errorf("%d used, want 0", n)
 	}
 	spent, err1 := l.Spent(t.Context(), "a", time.Now().Add(-time.Hour), 0)
 	s, err2 := l.State(t.Context(), "a", []string{"w"})
 	facts, err3 := l.Inspect(t.Context())
 	if err := errors.Join(err1, err2, err3); err != nil || len(spent) > 0 || s.Generation != 0 || time.Since(s.At).Abs() > time.Minute {
-		t.Errorf("%v: %v %+v", err, spent, s)
+		t.Errorf("%v: %v %+v, want at most 0, 0 and at most %v", err, spent, s, time.Minute)
 	}
 	if facts.Version < 150000 || facts.Replica || facts.Pooled || facts.Durable() || facts.ClockAhead.Abs() > time.Second {
 		t.Errorf("%+v", facts)
@@ -171,7 +171,7 @@ func TestManyMakeOneSchema(t *testing.T) {
 	}
 	all.Wait()
 	if n := used(t, openLedger(t, d.URL(), pgledger.Options{Schema: "made once", Timeout: patient}), "a"); n != 8 {
-		t.Errorf("%d used by eight first takers", n)
+		t.Errorf("%d used by eight first takers, want 8", n)
 	}
 }
 
@@ -202,11 +202,11 @@ func TestLostReplyIsInDoubtAndNotASecondCharge(t *testing.T) {
 	take(t, l, ask("a", 1, 100, "units"))
 	proxy.Lose(1, faulty.Closed)
 	if d, err := l.Take(t.Context(), ask("a", 1, 100, "units")); !errors.Is(err, quota.ErrInDoubt) {
-		t.Errorf("the reply was lost: %+v, %v", d, err)
+		t.Errorf("the reply was lost: %+v, %v, want error %v", d, err, quota.ErrInDoubt)
 	}
 	proxy.Lose(1, faulty.Closed)
 	if err := l.Post(t.Context(), ask("a", 5, 100, "units"), time.Now()); !errors.Is(err, quota.ErrInDoubt) {
-		t.Errorf("the answer to COMMIT was lost: %v", err)
+		t.Errorf("the answer to COMMIT was lost: %v, want error %v", err, quota.ErrInDoubt)
 	}
 	if n := used(t, l, "a"); n != 7 {
 		t.Errorf("%d used, want 2 takes and a post of 5", n)
@@ -254,7 +254,7 @@ func TestAnOlderCopyIsNoticed(t *testing.T) {
 	d.Load(t)
 	d.Restart(t)
 	if err := once(l, 4, 3); !errors.Is(err, sharedledger.ErrLost) {
-		t.Errorf("its data are those of two takes ago: %v", err)
+		t.Errorf("its data are those of two takes ago: %v, want error %v", err, sharedledger.ErrLost)
 	}
 }
 
@@ -279,7 +279,7 @@ func TestAPromotedReplicaHasLostItsMissingWrites(t *testing.T) {
 		}
 	}
 	if d, err := replica.Take(t.Context(), ask("a", 1, 1, "units")); !errors.Is(err, quota.ErrUnavailable) {
-		t.Errorf("a replica decided, although what it reads changes under it: %v, %v", d, err)
+		t.Errorf("a replica decided, although what it reads changes under it: %v, %v, want error %v", d, err, quota.ErrUnavailable)
 	}
 	d.Kill() // all calls have arrived
 	r.Promote(t)
@@ -292,7 +292,7 @@ func TestAPromotedReplicaHasLostItsMissingWrites(t *testing.T) {
 		},
 	} {
 		if err := ask(); !errors.Is(err, sharedledger.ErrLost) {
-			t.Errorf("it was promoted: %v", err)
+			t.Errorf("it was promoted: %v, want error %v", err, sharedledger.ErrLost)
 		}
 	}
 }
@@ -303,7 +303,7 @@ func TestARestoredDumpIsAnotherServer(t *testing.T) {
 	l := begun(t, d)
 	d.Must(t, "UPDATE ingest_quota.accounts SET system = '1'")
 	if _, err := l.State(t.Context(), "a", nil); !errors.Is(err, sharedledger.ErrLost) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want error %v", err, sharedledger.ErrLost)
 	}
 	if g, err := l.Renew(t.Context(), sharedledger.Renewal{Account: "a", Was: 1, Next: 2, Horizon: time.Hour}); err != nil || g != 2 {
 		t.Fatal(g, err)
@@ -343,10 +343,10 @@ func TestRowsThatAreGoneAreALoss(t *testing.T) {
 			}
 			d.Must(t, sql)
 			if err := take(4, 30); !errors.Is(err, sharedledger.ErrLost) {
-				t.Errorf("a take: %v", err)
+				t.Errorf("a take: %v, want error %v", err, sharedledger.ErrLost)
 			}
 			if _, err := l.State(t.Context(), "a", []string{"w"}); !errors.Is(err, sharedledger.ErrLost) {
-				t.Errorf("a look at the state: %v", err)
+				t.Errorf("a look at the state: %v, want error %v", err, sharedledger.ErrLost)
 			}
 			if _, err := l.Renew(t.Context(), sharedledger.Renewal{Account: "a", Was: 1, Next: 2, Horizon: 26 * time.Hour}); err != nil {
 				t.Fatal(err)
@@ -409,7 +409,7 @@ func TestAFrozenServerIsUnavailable(t *testing.T) {
 	_, err := l.Take(t.Context(), ask("a", 1, 100, "units"))
 	d.Thaw()
 	if !errors.Is(err, quota.ErrUnavailable) {
-		t.Errorf("frozen: %v", err)
+		t.Errorf("frozen: %v, want error %v", err, quota.ErrUnavailable)
 	}
 	for end := time.Now().Add(patient); err != nil && time.Now().Before(end); {
 		_, err = l.Take(t.Context(), ask("a", 1, 100, "units"))
@@ -512,6 +512,6 @@ func TestARolesIsolationDecidesNothing(t *testing.T) {
 		})
 	}
 	if wg.Wait(); admitted.Load() != 60 {
-		t.Errorf("%d of 60 admitted", admitted.Load())
+		t.Errorf("%d of 60 admitted, want 60", admitted.Load())
 	}
 }

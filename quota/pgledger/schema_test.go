@@ -44,7 +44,7 @@ func TestASchemaOfAnotherVersionIsLeftAlone(t *testing.T) {
 			}
 		}
 		if n := d.Must(t, "SELECT count(*) FROM pg_class WHERE relnamespace = 'other'::regnamespace"); n != "1" {
-			t.Errorf("version %s: %s tables", version, n)
+			t.Errorf("version %s: %s tables, want \"1\"", version, n)
 		}
 	}
 }
@@ -68,6 +68,6 @@ func TestAStepBringsAnOlderSchemaUpToDate(t *testing.T) {
 		t.Error("a take by the older program: got no error, want it refused")
 	}
 	if v := d.Must(t, "SELECT version FROM older.ledger"); v != "2" {
-		t.Errorf("version %s", v)
+		t.Errorf("version %s, want \"2\"", v)
 	}
 }

@@ -76,7 +76,7 @@ var batches = []Case{
 		r.rows(rows[0]) // late
 		r.used(15, 15)
 		if s := r.standing("a", "b", "c").Written; s["a"] != 3 || s["b"] != 1 || s["c"] != 1 {
-			r.Fatalf("%v", s)
+			r.Fatalf("%v, want 3, 1 and 1", s)
 		}
 		for _, step := range []struct {
 			after time.Duration
@@ -100,7 +100,7 @@ var batches = []Case{
 		r.rows(row)
 		d := r.draw(charge("units", 0, r.bounds...), charge("search", 0, per(time.Hour, 5)))
 		if d.Pools[0].Windows[0].Used != 110 || d.Pools[1].Windows[0].Used != 1 {
-			r.Fatalf("%+v", d.Pools)
+			r.Fatalf("%+v, want 110 and 1", d.Pools)
 		}
 		want := quota.Spent{Pool: "units", Who: row.Who, Amount: 100}
 		if got := mustSpent(r, r.ledger); !slices.Contains(got, want) {
@@ -148,7 +148,7 @@ var batches = []Case{
 		r.begin(per(time.Hour, 10))
 		r.sync(sharedledger.Batch{Rows: []sharedledger.Row{r.row("a", 1, noon, 1)}})
 		if hosts := r.standing().Hosts; len(hosts) != 0 {
-			r.Fatalf("%+v: it has more to sync", hosts)
+			r.Fatalf("%+v: it has more to sync, want 0", hosts)
 		}
 		for i, id := range []string{"one", "two", "one"} {
 			r.pass(time.Minute)
@@ -174,7 +174,7 @@ var batches = []Case{
 		r.clock.Set(noon.Add(2 * time.Hour))
 		d := r.refuses(1, 0)
 		if d.Refusal.Window != protocol.DrainWindow || d.Refusal.Used != 6812 || d.RetryAfter != time.Hour {
-			r.Fatalf("%+v", d)
+			r.Fatalf("%+v, want %v, 6812 and %v", d, protocol.DrainWindow, time.Hour)
 		}
 	}},
 	{ID: "G5", Name: "a sync neither replaces nor lifts the drain of a pool whose use is unknown, " +
@@ -240,7 +240,7 @@ var unattributed = []Case{
 		r.raises(r.snapshot(noon.Add(-90*time.Minute), 5))
 		r.used(3)
 		if got := r.unknown(); got != 0 {
-			r.Fatalf("%d unattributed", got)
+			r.Fatalf("%d unattributed, want 0", got)
 		}
 	}},
 	{ID: "G5", Name: "a snapshot no younger than an applied one changes nothing", check: func(r *rig) {
@@ -362,15 +362,15 @@ var unattributed = []Case{
 			}
 			r.refuses(1, 0)
 			if s := r.standing(); len(s.Hosts) != 2 {
-				r.Fatalf("%+v", s)
+				r.Fatalf("%+v, want 2", s)
 			}
 			if got := r.unknown(); got != 0 {
-				r.Fatalf("%d unattributed, and every host is here", got)
+				r.Fatalf("%d unattributed, and every host is here, want 0", got)
 			}
 			o = op("away", 8)
 			o.Generation = next
 			if _, err := r.once(o, 3); !errors.Is(err, sharedledger.ErrSynced) {
-				r.Fatalf("%v", err)
+				r.Fatalf("%v, want error %v", err, sharedledger.ErrSynced)
 			}
 		}},
 }

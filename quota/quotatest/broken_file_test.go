@@ -36,7 +36,7 @@ func TestSuiteCatchesALedgerThatTrustsItsFile(t *testing.T) {
 		t.Logf("%s: %s", c, why)
 	}
 	if caught != 2 {
-		t.Errorf("%d cases of L5", caught)
+		t.Errorf("%d cases of L5, want 2", caught)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestSuiteCatchesALedgerThatCountsItsWholeLog(t *testing.T) {
 		return quotatest.Store{Ledger: &quotatest.Model{Now: c.Now}}
 	}})
 	if !strings.Contains(why, "with 1000") {
-		t.Errorf("%q", why)
+		t.Errorf("%q, want \"with 1000\" in it", why)
 	}
 }
 
@@ -48,6 +48,6 @@ func TestSuiteCatchesALedgerThatForgetsItsNewestCharge(t *testing.T) {
 		return quotatest.Store{Ledger: &tidying{quotatest.Model{Now: c.Now}, map[string]time.Time{}, map[string]int{}}}
 	}})
 	if !strings.Contains(why, "has 0 used, want 150") {
-		t.Errorf("%q", why)
+		t.Errorf("%q, want \"has 0 used, want 150\" in it", why)
 	}
 }

@@ -26,7 +26,7 @@ var corrections = []Case{
 		got := r.draw(charge("units", 0, b), charge("search", 0, b), charge("other", 0, b))
 		for _, p := range got.Pools {
 			if p.Remaining != 10 {
-				r.Fatalf("pool %s has %d left of 10 after the refund", p.Pool, p.Remaining)
+				r.Fatalf("pool %s has %d left of 10 after the refund, want 10", p.Pool, p.Remaining)
 			}
 		}
 	}},
@@ -246,7 +246,7 @@ func resets(r *rig) {
 	}
 	r.used(0, 0)
 	if got, err := r.ledger.Spent(r.Context(), r.account, noon.Add(-time.Hour), 0); err != nil || len(got) > 0 {
-		r.Fatalf("after the reset %v are spent (%v)", got, err)
+		r.Fatalf("after the reset %v are spent (%v), want none", got, err)
 	}
 	d := r.draw(charge("units", 2, b, other), charge("search", 1, b)) // the same as before, at the same instant
 	if !d.Allowed || d.Pools[0].Remaining != 8 || d.Pools[1].Remaining != 9 ||

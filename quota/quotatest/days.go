@@ -43,7 +43,7 @@ var days = []Case{
 		r.admits(100, 0)
 		r.clock.Set(begin.Add(23 * time.Hour))
 		if d := r.retries(1, time.Hour, "24h0m0s"); d.Refusal.RoomIn != "day" {
-			r.Fatalf("the new day has room: %+v", *d.Refusal)
+			r.Fatalf("the new day has room: %+v, want \"day\"", *d.Refusal)
 		}
 		r.clock.Set(begin.Add(24 * time.Hour))
 		r.admits(100, 0)
@@ -58,7 +58,7 @@ var days = []Case{
 		r.clock.Set(midnight)
 		r.used(100, 0)
 		if d := r.retries(1, 23*time.Hour, "24h0m0s"); d.Refusal.RoomIn != "day" {
-			r.Fatalf("the new day has room: %+v", *d.Refusal)
+			r.Fatalf("the new day has room: %+v, want \"day\"", *d.Refusal)
 		}
 		frees := r.take(0).Pools[0].Windows
 		if at := midnight.Add(23 * time.Hour); !frees[0].FreesAt.Equal(at) {

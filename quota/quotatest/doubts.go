@@ -84,7 +84,7 @@ var doubts = []SharedCase{
 		p.takes(1)
 		line.silent, line.executes, line.then = true, true, fmt.Errorf("%w: connection refused", quota.ErrUnavailable)
 		if _, err := p.tries(300); !errors.Is(err, quota.ErrInDoubt) {
-			w.Errorf("%v, and it was charged", err)
+			w.Errorf("%v, and it was charged, want error %v", err, quota.ErrInDoubt)
 		}
 	}},
 }

@@ -72,7 +72,7 @@ var files = []Case{
 				r.Fatalf("it is opened: %+v", r.take(0))
 			}
 			if _, err := os.Stat(r.store.File.Path); !errors.Is(err, fs.ErrNotExist) {
-				r.Fatalf("it is there again: %v", err)
+				r.Fatalf("it is there again: %v, want error %v", err, fs.ErrNotExist)
 			}
 		}
 	}},

@@ -23,7 +23,7 @@ var life = []Case{
 			r.pass(time.Minute)
 		}
 		if h := r.store.Footprint(r); h.Accounts > 1 {
-			r.Fatalf("two accounts, one idle for longer than its horizon: %+v is held", h)
+			r.Fatalf("two accounts, one idle for longer than its horizon: %+v is held, want at most 1", h)
 		}
 		r.account = idle
 		r.admits(10, 0)

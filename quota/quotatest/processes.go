@@ -206,7 +206,7 @@ func manyProcesses(r *rig) {
 	sum := int64(0)
 	for i, w := range Processes(r, 4, Load{Address: r.store.Address, Account: "processes", Limit: limit, Amount: 1}) {
 		if w.Errors > 0 {
-			r.Errorf("process %d: %d errors, first %s", i, w.Errors, w.Error)
+			r.Errorf("process %d: %d errors, first %s, want none", i, w.Errors, w.Error)
 		}
 		sum += w.Admitted
 	}

@@ -20,7 +20,7 @@ var refused = []Case{
 		}
 		r.clock.Set(noon)
 		if _, err := r.try(charge("units", 1, r.bounds...)); !errors.Is(err, quota.ErrUnavailable) {
-			r.Fatalf("a year before the newest entry: %v", err)
+			r.Fatalf("a year before the newest entry: %v, want error %v", err, quota.ErrUnavailable)
 		}
 		err := r.ledger.Reset(r.Context(), r.account)
 		if errors.Is(err, quota.ErrShared) {
@@ -42,7 +42,7 @@ var refused = []Case{
 			r.clock.Set(behind)
 			for _, amount := range []int64{0, 1} {
 				if d, err := r.try(charge("units", amount, r.bounds...)); !errors.Is(err, quota.ErrUnavailable) {
-					r.Fatalf("%d, a year before the newest entry: %+v, %v", amount, d, err)
+					r.Fatalf("%d, a year before the newest entry: %+v, %v, want error %v", amount, d, err, quota.ErrUnavailable)
 				}
 			}
 			r.clock.Set(noon)
@@ -67,7 +67,7 @@ var refused = []Case{
 			}
 			r.clock.Set(noon.AddDate(-1, 0, 0))
 			if d, err := r.try(charge("units", 1, r.bounds...)); !errors.Is(err, quota.ErrUnavailable) {
-				r.Fatalf("a year before the newest entry: %+v, %v", d, err)
+				r.Fatalf("a year before the newest entry: %+v, %v, want error %v", d, err, quota.ErrUnavailable)
 			}
 		}},
 	{ID: "L7", Name: "an ask that contradicts itself is refused at its first use, and changes nothing",
@@ -90,10 +90,10 @@ var refused = []Case{
 					a := r.ask(charge("units", amount, good))
 					change(&a)
 					if d, err := r.ledger.Take(r.Context(), a); !errors.Is(err, quota.ErrUnknown) {
-						r.Errorf("%s, %d: %+v, %v", name, amount, d, err)
+						r.Errorf("%s, %d: %+v, %v, want error %v", name, amount, d, err, quota.ErrUnknown)
 					}
 					if err := r.ledger.Post(r.Context(), a, r.clock.Now()); !errors.Is(err, quota.ErrUnknown) {
-						r.Errorf("a post of %s: %v", name, err)
+						r.Errorf("a post of %s: %v, want error %v", name, err, quota.ErrUnknown)
 					}
 				}
 			}
@@ -109,7 +109,7 @@ var refused = []Case{
 			"a probe before the first":       {Until: until, Probe: -1},
 		} {
 			if err := r.ledger.Drain(r.Context(), r.account, "units", d); !errors.Is(err, quota.ErrUnknown) {
-				r.Errorf("%s: %v", name, err)
+				r.Errorf("%s: %v, want error %v", name, err, quota.ErrUnknown)
 			}
 		}
 		if err := r.ledger.Drain(r.Context(), r.account, "", quota.Drain{Until: until}); !errors.Is(err, quota.ErrUnknown) {

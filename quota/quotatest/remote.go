@@ -249,19 +249,19 @@ var generations = []Case{
 			r.Fatalf("%+v", s)
 		}
 		if _, err := r.once(op("a", 1), 1); !errors.Is(err, sharedledger.ErrLost) {
-			r.Fatalf("take: %v", err)
+			r.Fatalf("take: %v, want error %v", err, sharedledger.ErrLost)
 		}
 		if _, err := r.remote().Sync(r.Context(),
 			sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
 				Rows: []sharedledger.Row{r.row("a", 1, noon, 3)}}); !errors.Is(err, sharedledger.ErrLost) {
-			r.Fatalf("sync: %v", err)
+			r.Fatalf("sync: %v, want error %v", err, sharedledger.ErrLost)
 		}
 		if s := r.standing("a"); s.Generation != 0 {
-			r.Fatalf("asking created a state: %+v", s)
+			r.Fatalf("asking created a state: %+v, want 0", s)
 		}
 		r.renew(sharedledger.Renewal{Was: next, Next: first}, 0)
 		if s := r.standing("a"); s.Generation != 0 {
-			r.Fatalf("ending another generation created a state: %+v", s)
+			r.Fatalf("ending another generation created a state: %+v, want 0", s)
 		}
 	}},
 	{ID: "G5", Name: "a writer's number behind its own operations is a loss", check: func(r *rig) {
@@ -294,7 +294,7 @@ var generations = []Case{
 			return err
 		})
 		if s := r.standing("c"); s.Written["c"] != 0 || len(s.Hosts) != 0 {
-			r.Fatalf("%+v", s)
+			r.Fatalf("%+v, want 0 and 0", s)
 		}
 	}},
 	{ID: "G5", Name: "a generation ends once", check: func(r *rig) {
@@ -334,10 +334,10 @@ var generations = []Case{
 		r.charges(op("a", 1), 4)
 		r.store.Evict(r)
 		if _, err := r.once(op("a", 2), 1); !errors.Is(err, sharedledger.ErrLost) {
-			r.Fatalf("take: %v", err)
+			r.Fatalf("take: %v, want error %v", err, sharedledger.ErrLost)
 		}
 		if s := r.standing("a"); s.Generation != 0 || s.Written["a"] != 0 {
-			r.Fatalf("%+v", s)
+			r.Fatalf("%+v, want 0 and 0", s)
 		}
 		r.renew(sharedledger.Renewal{Was: first, Next: next}, 0)
 		r.renew(sharedledger.Renewal{Next: next}, next)
@@ -367,7 +367,7 @@ var generations = []Case{
 					sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
 						Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}})
 				if !errors.Is(err, sharedledger.ErrLost) {
-					r.Fatalf("%ssync: %v", r.about, err)
+					r.Fatalf("%ssync: %v, want error %v", r.about, err, sharedledger.ErrLost)
 				}
 			}
 			r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
@@ -377,7 +377,7 @@ var generations = []Case{
 			}
 			r.used(0)
 			if used := r.draw(charge("search", 0, search.Bounds...)).Pools[0].Windows[0].Used; used != 0 {
-				r.Fatalf("%s%d searches used, and their writers are forgotten", r.about, used)
+				r.Fatalf("%s%d searches used, and their writers are forgotten, want 0", r.about, used)
 			}
 		}
 	}},
@@ -388,7 +388,7 @@ func (r *rig) loses(o sharedledger.Operation) {
 	r.Helper()
 	for _, amount := range []int64{1, 0} {
 		if d, err := r.once(o, amount); !errors.Is(err, sharedledger.ErrLost) {
-			r.Fatalf("%s: %s takes %d: %+v %v", r.at(), o.Writer, amount, d, err)
+			r.Fatalf("%s: %s takes %d: %+v %v, want error %v", r.at(), o.Writer, amount, d, err, sharedledger.ErrLost)
 		}
 	}
 }

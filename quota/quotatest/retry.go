@@ -40,7 +40,8 @@ var retryAfter = []Case{
 			r.fresh(noon)
 			r.draw(c...)
 			if d := r.draw(c...); d.RetryAfter != time.Minute || d.Refusal.Pool != "search" {
-				r.Fatalf("two pools refuse for 10 s and 1 min: retry after %v because of %v", d.RetryAfter, d.Refusal)
+				r.Fatalf("two pools refuse for 10 s and 1 min: retry after %v because of %v, want %v and \"search\"",
+					d.RetryAfter, d.Refusal, time.Minute)
 			}
 		}
 	}},
@@ -120,7 +121,7 @@ var peeking = []Case{
 		r.fresh(noon, per(10*second, 5))
 		r.admits(0, 5) // also where nothing was ever charged
 		if got, err := r.ledger.Spent(r.Context(), r.account, noon.Add(-time.Hour), 0); err != nil || len(got) != 0 {
-			r.Fatalf("a look was counted as spent: %v %v", got, err)
+			r.Fatalf("a look was counted as spent: %v %v, want 0", got, err)
 		}
 	}},
 	{ID: "D2", Name: "the rest that a refusal shows is admitted, and no more", check: func(r *rig) {

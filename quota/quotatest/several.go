@@ -19,7 +19,7 @@ var several = []Case{
 			for range 2 {
 				d := r.refuses(1, 0)
 				if d.Refusal.Window != "1h0m0s" || d.Refusal.RoomIn != "10s" {
-					r.Fatalf("the hour is used up, the 10 s are not: %+v", *d.Refusal)
+					r.Fatalf("the hour is used up, the 10 s are not: %+v, want \"1h0m0s\" and \"10s\"", *d.Refusal)
 				}
 			}
 			r.used(3, 3)
@@ -40,7 +40,7 @@ var several = []Case{
 			r.admits(800, 0)
 			d = r.draw(charge("search", 0, search))
 			if d.Pools[0].Windows[0].Used != 2 {
-				r.Fatalf("search has %+v", d.Pools[0])
+				r.Fatalf("search has %+v, want 2", d.Pools[0])
 			}
 		}
 		r.fresh(noon, units)
@@ -49,7 +49,7 @@ var several = []Case{
 			r.Fatalf("units are used up, search is not: %+v", d)
 		}
 		if got := r.draw(charge("search", 0, search)).Pools[0].Windows[0].Used; got != 0 {
-			r.Fatalf("units refused, and search was charged %d", got)
+			r.Fatalf("units refused, and search was charged %d, want 0", got)
 		}
 	}},
 	{ID: "E3", Name: "purposes share one log", check: func(r *rig) {

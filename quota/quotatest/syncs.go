@@ -18,7 +18,7 @@ var syncs = []Case{
 				Owed: true, Drain: quota.Drain{Until: r.clock.Now().Add(time.Hour)}})
 			r.clock.Set(noon.AddDate(-1, 0, 0))
 			if d, err := r.once(op("a", 2), 1); !errors.Is(err, quota.ErrUnavailable) {
-				r.Fatalf("a year before the newest entry: %+v, %v", d, err)
+				r.Fatalf("a year before the newest entry: %+v, %v, want error %v", d, err, quota.ErrUnavailable)
 			}
 		}},
 	{ID: "K2", Name: "a row that was synced before is netted against snapshots from its sync on", check: func(r *rig) {

@@ -121,7 +121,7 @@ func (s *server) store(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 				n = s.client.HDel(t.Context(), state, "oa").Val()
 			}
 			if n != 1 {
-				t.Errorf("%d %ss of %s", n, part, account)
+				t.Errorf("%d %ss of %s, want 1", n, part, account)
 			}
 		},
 	}

@@ -174,7 +174,7 @@ func TestCallerWhoGaveUpBeforeIsNotInDoubt(t *testing.T) {
 	cancel()
 	_, err := l.TakeOnce(ctx, benchAsk("a", 1, 100, "units"), sharedledger.Operation{Generation: 1, Writer: "w", Number: 2, Nonce: 7, Written: 1})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want error %v", err, context.Canceled)
 	}
 	wantDoubt(t, map[string]error{"take": err}, false, "")
 }
@@ -200,10 +200,10 @@ func TestMemoryThatEndsInASyncLeavesNoHalf(t *testing.T) {
 		s.client.ConfigSet(t.Context(), "maxmemory", "0")
 		if err == nil {
 			if used := take(t, l, benchAsk(account, 0, 10_000, "units")).Pools[0].Windows[0].Used; used != 5000 {
-				t.Errorf("%d used", used)
+				t.Errorf("%d used, want 5000", used)
 			}
 			if state, err := l.State(t.Context(), account, []string{"r0", "r499"}); err != nil || len(state.Written) != 2 {
-				t.Errorf("%+v, %v", state, err)
+				t.Errorf("%+v, %v, want 2", state, err)
 			}
 		} else {
 			wantDoubt(t, map[string]error{"sync": err}, false, "OOM")

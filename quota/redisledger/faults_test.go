@@ -109,13 +109,13 @@ func TestLostReplyIsAnErrorAndNotASecondCharge(t *testing.T) {
 		asked := proxy.Scripts()
 		proxy.Lose(1, faulty.Closed)
 		if d, err := l.Take(t.Context(), benchAsk("a", 1, 100, "units")); !errors.Is(err, quota.ErrUnavailable) {
-			t.Errorf("%s the reply was lost: %+v, %v", kind, d, err)
+			t.Errorf("%s the reply was lost: %+v, %v, want error %v", kind, d, err, quota.ErrUnavailable)
 		}
 		if n := proxy.Scripts() - asked; n != 1 {
-			t.Errorf("%s one take was sent %d times", kind, n)
+			t.Errorf("%s one take was sent %d times, want 1", kind, n)
 		}
 		if used := take(t, l, benchAsk("a", 0, 100, "units")).Pools[0].Windows[0].Used; used != 2 {
-			t.Errorf("%s %d used after a take and one whose reply was lost", kind, used)
+			t.Errorf("%s %d used after a take and one whose reply was lost, want 2", kind, used)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestCallerWhoGivesUpIsToldSo(t *testing.T) {
 	cancel()
 	for what, err := range everything(ctx, l, "a") {
 		if !errors.Is(err, quota.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v, want error %v and error %v", what, err, quota.ErrUnavailable, context.Canceled)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestFullServerIsUnavailableAndUnchanged(t *testing.T) {
 	s.client.ConfigSet(t.Context(), "maxmemory", "1")
 	_, err := l.Take(t.Context(), benchAsk("a", 1, 100, "units", "search"))
 	if !errors.Is(err, quota.ErrUnavailable) || !strings.Contains(err.Error(), "OOM") {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want error %v and \"OOM\" in it", err, quota.ErrUnavailable)
 	}
 	if after := dump(t, s); after != before {
 		t.Errorf("it changed from %q to %q", before, after)
@@ -158,7 +158,7 @@ func TestFlushedScriptsAreLoadedAgain(t *testing.T) {
 	take(t, l, benchAsk("a", 1, 100, "units"))
 	s.client.ScriptFlush(t.Context())
 	if used := take(t, l, benchAsk("a", 1, 100, "units")).Pools[0].Windows[0].Used; used != 2 {
-		t.Errorf("%d used after two takes", used)
+		t.Errorf("%d used after two takes, want 2", used)
 	}
 }
 
@@ -170,10 +170,10 @@ func TestClockFarFromTheCallersIsUnavailable(t *testing.T) {
 		a.Now = time.Now().Add(gap)
 		_, err := l.Take(t.Context(), a)
 		if !errors.Is(err, quota.ErrUnavailable) || !strings.Contains(err.Error(), "clock") {
-			t.Errorf("%v apart: %v", gap, err)
+			t.Errorf("%v apart: %v, want error %v and \"clock\" in it", gap, err, quota.ErrUnavailable)
 		}
 		if err := l.Post(t.Context(), a, a.Now); !errors.Is(err, quota.ErrUnavailable) {
-			t.Errorf("post, %v apart: %v", gap, err)
+			t.Errorf("post, %v apart: %v, want error %v", gap, err, quota.ErrUnavailable)
 		}
 	}
 	for _, gap := range []time.Duration{-31 * time.Second, 31 * time.Second} { // more than is trusted
@@ -181,7 +181,7 @@ func TestClockFarFromTheCallersIsUnavailable(t *testing.T) {
 		a.Now, a.Gap = time.Now().Add(gap), 30*time.Second
 		_, err := l.Take(t.Context(), a)
 		if posted := l.Post(t.Context(), a, a.Now); !errors.Is(err, quota.ErrUnavailable) || !errors.Is(posted, quota.ErrUnavailable) {
-			t.Errorf("%v apart with a gap of 30 s: %v, post: %v", gap, err, posted)
+			t.Errorf("%v apart with a gap of 30 s: %v, post: %v, want error %v and error %v", gap, err, posted, quota.ErrUnavailable, quota.ErrUnavailable)
 		}
 	}
 	for _, gap := range []time.Duration{-55 * time.Second, 55 * time.Second} {
@@ -190,7 +190,7 @@ func TestClockFarFromTheCallersIsUnavailable(t *testing.T) {
 		take(t, l, a)
 	}
 	if n := s.client.Exists(t.Context(), "ingest:{a}", "ingest:{a}:units").Val(); n != 0 {
-		t.Errorf("%d keys were written", n)
+		t.Errorf("%d keys were written, want 0", n)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestClockBehindTheNewestEntryIsUnavailable(t *testing.T) {
 	}
 	c.set(c.now.Add(-20 * time.Second))
 	if _, err := l.Take(t.Context(), a); !errors.Is(err, quota.ErrUnavailable) {
-		t.Errorf("a clock that stepped back 70 s: %v", err)
+		t.Errorf("a clock that stepped back 70 s: %v, want error %v", err, quota.ErrUnavailable)
 	}
 }
 
@@ -263,10 +263,10 @@ func TestAValueThatNoLedgerWroteIsCorruptAndStays(t *testing.T) {
 			spoil()
 			before := dump(t, s)
 			if _, err := l.Take(ctx, a); !errors.Is(err, quota.ErrCorrupt) || !strings.Contains(err.Error(), `DEL "ingest:{a}"`) {
-				t.Errorf("take: %v", err)
+				t.Errorf("take: %v, want error %v and \"DEL \\\"ingest:{a}\\\"\" in it", err, quota.ErrCorrupt)
 			}
 			if err := l.Post(ctx, a, time.Now().Add(-time.Minute)); !errors.Is(err, quota.ErrCorrupt) {
-				t.Errorf("post: %v", err)
+				t.Errorf("post: %v, want error %v", err, quota.ErrCorrupt)
 			}
 			if after := dump(t, s); after != before {
 				t.Errorf("it changed:\n%q\n%q", before, after)
@@ -329,7 +329,7 @@ func TestRefusesHostileAsks(t *testing.T) {
 		}
 	}
 	if n := s.client.DBSize(t.Context()).Val(); n != 0 {
-		t.Errorf("%d keys were written", n)
+		t.Errorf("%d keys were written, want 0", n)
 	}
 	// Any other name is a name, also of a pool.
 	a := benchAsk("a", 1, 100, "{x} \r\n\x00:y")

@@ -94,7 +94,7 @@ func TestARefusalLooksAtTwoEntriesAtAnyCost(t *testing.T) {
 			t.Fatalf("%d more of %d used is admitted", cost, entries)
 		}
 		if looked := entriesLookedAt(t, s); looked > 2 {
-			t.Errorf("a refusal of %d looks at %d entries", cost, looked)
+			t.Errorf("a refusal of %d looks at %d entries, want at most 2", cost, looked)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestInspectDescribesTheServer(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	if n := s.client.DBSize(t.Context()).Val(); n != 0 {
-		t.Errorf("%d keys were written", n)
+		t.Errorf("%d keys were written, want 0", n)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestInspectOfAReplica(t *testing.T) {
 		return nil
 	})
 	if f := inspect(t, replica.url()); f.Role != "replica" || len(f.Lacks) > 0 {
-		t.Errorf("%+v", f)
+		t.Errorf("%+v, want \"replica\" and at most 0", f)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestInspectWorksWithFewRights(t *testing.T) {
 		}
 	}
 	if n := s.client.DBSize(t.Context()).Val(); n != 0 {
-		t.Errorf("%d keys are left", n)
+		t.Errorf("%d keys are left, want 0", n)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestInspectFollowsSentinelAndCluster(t *testing.T) {
 	})
 	f := inspect(t, fmt.Sprintf("redis+sentinel://127.0.0.1:%d?master_name=mymaster", port))
 	if f.Role != "master" {
-		t.Errorf("%+v", f)
+		t.Errorf("%+v, want \"master\"", f)
 	}
 
 	node := redisServer(t, "--cluster-enabled", "yes")
@@ -113,6 +113,6 @@ func TestInspectFollowsSentinelAndCluster(t *testing.T) {
 func TestInspectWithoutAServerIsAnError(t *testing.T) {
 	l := openLedger(t, fmt.Sprintf("redis://127.0.0.1:%d", faulty.FreePort(t)), redisledger.Options{})
 	if f, err := l.Inspect(t.Context()); !errors.Is(err, quota.ErrUnavailable) {
-		t.Errorf("%+v, %v", f, err)
+		t.Errorf("%+v, %v, want error %v", f, err, quota.ErrUnavailable)
 	}
 }

@@ -166,7 +166,7 @@ func TestUserWithTheDocumentedRightsCanDoEverything(t *testing.T) {
 			aclUser(t, s, user, append(append(append([]string{}, all[:i]...), all[i+1:]...), clocks...))
 			err := exercise(open(user), c)
 			if !errors.Is(err, quota.ErrUnavailable) || !strings.Contains(err.Error(), "ACL SETUSER") {
-				t.Errorf("%v", err)
+				t.Errorf("%v, want error %v and \"ACL SETUSER\" in it", err, quota.ErrUnavailable)
 			}
 		})
 	}
@@ -180,7 +180,7 @@ func TestAWrongPasswordIsReportedWithoutShowingIt(t *testing.T) {
 	for _, url := range []string{s.url(), strings.Replace(s.url(), "://", "://:tops3cret@", 1)} {
 		_, err := openLedger(t, url, redisledger.Options{Timeout: patient}).Take(t.Context(), benchAsk("a", 1, 10, "units"))
 		if !errors.Is(err, quota.ErrUnavailable) || !strings.Contains(err.Error(), "check user and password") {
-			t.Errorf("%v", err)
+			t.Errorf("%v, want error %v and \"check user and password\" in it", err, quota.ErrUnavailable)
 		} else if strings.Contains(err.Error(), "tops3cret") {
 			t.Errorf("the error shows the password: %v", err)
 		}
@@ -256,7 +256,7 @@ func TestCluster(t *testing.T) {
 		wantAll(t, everything(t.Context(), l, account), nil, "")
 	}
 	if n := s.client.DBSize(t.Context()).Val(); n != 6 {
-		t.Errorf("%d keys of three accounts", n)
+		t.Errorf("%d keys of three accounts, want 6", n)
 	}
 	// A user of its own needs two rights more here, as the package comment says.
 	aclUser(t, s, "ingest", append(rights(t), "+cluster|slots", "+command"))
@@ -275,6 +275,6 @@ func TestSentinel(t *testing.T) {
 	wantAll(t, everything(t.Context(), openLedger(t, url+"mymaster", redisledger.Options{Timeout: patient}), "a"), nil, "")
 	wantAll(t, everything(t.Context(), openLedger(t, url+"other", redisledger.Options{}), "a"), quota.ErrUnavailable, "")
 	if n := master.client.DBSize(t.Context()).Val(); n != 2 {
-		t.Errorf("the master has %d keys", n)
+		t.Errorf("the master has %d keys, want 2", n)
 	}
 }

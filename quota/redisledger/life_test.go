@@ -136,12 +136,12 @@ func TestKeysOutliveTheHorizon(t *testing.T) {
 	c.set(c.now.Add(9 * time.Minute))
 	take(t, l, ask("a", 1))
 	if ttl := s.client.PTTL(ctx, "ingest:{a}").Val(); ttl > time.Hour {
-		t.Errorf("renewed after 9 minutes: %v", ttl)
+		t.Errorf("renewed after 9 minutes: %v, want at most %v", ttl, time.Hour)
 	}
 	c.set(c.now.Add(2 * time.Minute))
 	take(t, l, ask("a", 0))
 	if ttl := s.client.PTTL(ctx, "ingest:{a}").Val(); ttl > time.Hour {
-		t.Errorf("a look renewed it: %v", ttl)
+		t.Errorf("a look renewed it: %v, want at most %v", ttl, time.Hour)
 	}
 	take(t, l, ask("a", 1))
 	lives("a", 100*time.Hour, "units", "search")
@@ -154,7 +154,7 @@ func TestKeysOutliveTheHorizon(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := s.client.LLen(ctx, "ingest:{b}:units").Val(); n != 1 {
-		t.Errorf("a post beyond the horizon was kept: %d entries", n)
+		t.Errorf("a post beyond the horizon was kept: %d entries, want 1", n)
 	}
 	if err := l.Drain(ctx, "c", "units", quota.Drain{Until: c.now.Add(50 * time.Hour), Used: 7}); err != nil {
 		t.Fatal(err)
@@ -192,14 +192,14 @@ func TestLogThatExpiredIsEmpty(t *testing.T) {
 			}
 		}
 		if spent, err := l.Spent(t.Context(), "a", c.now.Add(-48*time.Hour), 0); err != nil || len(spent) != 2 || spent[1].Amount != 3 {
-			t.Errorf("%+v, %v", spent, err)
+			t.Errorf("%+v, %v, want 2 and 3", spent, err)
 		}
 		c.set(c.now.Add(48 * time.Hour))
 		if gone {
 			s.client.Del(t.Context(), "ingest:{a}:units", "ingest:{a}:search")
 		}
 		if spent, err := l.Spent(t.Context(), "a", c.now.Add(-48*time.Hour), 0); err != nil || len(spent) != 0 {
-			t.Errorf("%+v, %v", spent, err)
+			t.Errorf("%+v, %v, want 0", spent, err)
 		}
 		if err := l.Post(t.Context(), ask(2, "units"), c.now); err != nil {
 			t.Error(err)
@@ -236,7 +236,7 @@ func TestMemory(t *testing.T) {
 	all, _ = usage("hundreds")
 	t.Logf("100 calls of cost 100: %d bytes in all", all)
 	if all > 4000 {
-		t.Errorf("%d bytes", all)
+		t.Errorf("%d bytes, want at most 4000", all)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestFirstCallAfterIdleDoesNotStall(t *testing.T) {
 			}
 		}
 		if slowest > 5000 {
-			t.Errorf("after %v idle a call took %.0f us", idle, slowest)
+			t.Errorf("after %v idle a call took %.0f us, want at most 5000", idle, slowest)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func TestPrecisionBoundsTheLog(t *testing.T) {
 		take(t, l, a)
 	}
 	if n := s.client.LLen(t.Context(), "ingest:{a}:units").Val(); n > 11 {
-		t.Errorf("%d entries of ten minutes", n)
+		t.Errorf("%d entries of ten minutes, want at most 11", n)
 	}
 }
 

@@ -19,13 +19,13 @@ func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, wa
 	before := dump(t, s)
 	for range 2 {
 		if state, err := l.State(t.Context(), account, nil); !errors.Is(err, sharedledger.ErrLost) || state.Generation != was {
-			t.Errorf("state: %+v, %v", state, err)
+			t.Errorf("state: %+v, %v, want error %v and %v", state, err, sharedledger.ErrLost, was)
 		}
 		if _, err := once(l, benchAsk(account, 1, 100, "units"), was, "w", 9); !errors.Is(err, sharedledger.ErrLost) {
-			t.Errorf("take: %v", err)
+			t.Errorf("take: %v, want error %v", err, sharedledger.ErrLost)
 		}
 		if _, err := l.Sync(t.Context(), sharedledger.Batch{Account: account, Generation: was, Rows: rows(account, "x", 1, time.Now(), 0)}); !errors.Is(err, sharedledger.ErrLost) {
-			t.Errorf("sync: %v", err)
+			t.Errorf("sync: %v, want error %v", err, sharedledger.ErrLost)
 		}
 	}
 	if after := dump(t, s); after != before {
@@ -50,7 +50,7 @@ func TestFirstStartIsNoLoss(t *testing.T) {
 		l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 		account := fmt.Sprint("account-", i)
 		if state, err := l.State(t.Context(), account, []string{"w"}); err != nil || state.Generation != 0 {
-			t.Fatalf("%+v, %v", state, err)
+			t.Fatalf("%+v, %v, want 0", state, err)
 		}
 		shared(t, l, account, 5)
 		if state, err := l.State(t.Context(), account, nil); err != nil || state.Generation != 5 || !state.Born.IsZero() {
@@ -166,7 +166,7 @@ func TestADeletedLogWithAForgedLengthIsALoss(t *testing.T) {
 	s.client.HSet(t.Context(), "ingest:{a}", "punits", columns[:first]+columns[number:newest]+columns[first+newest-number:])
 	s.client.Del(t.Context(), "ingest:{a}:units")
 	if _, err := once(l, benchAsk("a", 90, 100, "units"), 5, "w", 2); !errors.Is(err, sharedledger.ErrLost) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want error %v", err, sharedledger.ErrLost)
 	}
 	if _, err := l.Renew(t.Context(), sharedledger.Renewal{Account: "a", Was: 5, Next: 6, Horizon: quota.MinHorizon}); err != nil {
 		t.Fatal(err)
@@ -218,19 +218,19 @@ func TestLogThatLostEntriesIsALoss(t *testing.T) {
 				lose()
 				before := dump(t, s)
 				if err := ask(benchAsk("a", 1, 99, "units")); !errors.Is(err, sharedledger.ErrLost) {
-					t.Errorf("%v", err)
+					t.Errorf("%v, want error %v", err, sharedledger.ErrLost)
 				}
 				if after := dump(t, s); after != before {
 					t.Errorf("it changed from\n%q to\n%q", before, after)
 				}
 				if g, err := l.Renew(ctx, sharedledger.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2, Horizon: quota.MinHorizon}); err != nil || g != 2 {
-					t.Fatalf("%d, %v", g, err)
+					t.Fatalf("%d, %v, want 2", g, err)
 				}
 				if d, err := once(l, benchAsk("a", 1, 99, "units"), 2, "w", 1); err != nil || d.Pools[0].Windows[0].Used != 1 {
-					t.Errorf("after a renewal: %+v, %v", d, err)
+					t.Errorf("after a renewal: %+v, %v, want 1", d, err)
 				}
 				if n := s.client.HLen(ctx, state).Val(); n != 6 {
-					t.Errorf("%d fields are left: %v", n, s.client.HKeys(ctx, state).Val())
+					t.Errorf("%d fields are left: %v, want 6", n, s.client.HKeys(ctx, state).Val())
 				}
 			})
 		}
@@ -249,10 +249,10 @@ func TestRenewalWipesLogsWithoutAState(t *testing.T) {
 	}
 	s.client.Del(t.Context(), "ingest:{a}")
 	if _, err := once(l, benchAsk("a", 1, 99, "units"), 1, "w", 4); !errors.Is(err, sharedledger.ErrLost) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want error %v", err, sharedledger.ErrLost)
 	}
 	shared(t, l, "a", 2)
 	if d, err := once(l, benchAsk("a", 1, 99, "units", "search"), 2, "w", 1); err != nil || d.Pools[1].Windows[0].Used != 1 {
-		t.Errorf("%+v, %v", d, err)
+		t.Errorf("%+v, %v, want 1", d, err)
 	}
 }

@@ -126,7 +126,7 @@ func TestWritersAreForgotten(t *testing.T) {
 	}
 	t.Logf("%d writers are left, a take of a new one took %.3f ms", fields(), each)
 	if each > 2 {
-		t.Errorf("%.3f ms", each)
+		t.Errorf("%.3f ms, want at most 2", each)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestAValueThatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 		second(l.State(ctx, "a", nil)), second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Was: 1, Next: 2})),
 	} {
 		if !errors.Is(err, quota.ErrNewer) {
-			t.Errorf("of a newer version: %v", err)
+			t.Errorf("of a newer version: %v, want error %v", err, quota.ErrNewer)
 		}
 	}
 }
@@ -195,17 +195,17 @@ func TestPlainLedgerBecomesShared(t *testing.T) {
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	take(t, l, benchAsk("a", 7, 99, "units"))
 	if state, err := l.State(t.Context(), "a", nil); err != nil || state.Generation != 0 {
-		t.Errorf("%+v, %v", state, err)
+		t.Errorf("%+v, %v, want 0", state, err)
 	}
 	if _, err := once(l, benchAsk("a", 1, 99, "units"), 3, "w", 1); !errors.Is(err, sharedledger.ErrLost) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want error %v", err, sharedledger.ErrLost)
 	}
 	shared(t, l, "a", 3)
 	if d, err := once(l, benchAsk("a", 1, 99, "units"), 3, "w", 1); err != nil || d.Pools[0].Windows[0].Used != 8 {
-		t.Errorf("%+v, %v", d, err)
+		t.Errorf("%+v, %v, want 8", d, err)
 	}
 	if used := take(t, l, benchAsk("a", 1, 99, "units")).Pools[0].Windows[0].Used; used != 9 {
-		t.Errorf("%d used", used)
+		t.Errorf("%d used, want 9", used)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestLostReplyToANumberedTakeIsAskedForAgain(t *testing.T) {
 	a := benchAsk("a", 10, 10, "units")
 	proxy.Lose(1, faulty.Closed)
 	if _, err := once(l, a, 1, "w", 1); !errors.Is(err, quota.ErrUnavailable) || !errors.Is(err, quota.ErrInDoubt) {
-		t.Fatalf("%v", err)
+		t.Fatalf("%v, want error %v and error %v", err, quota.ErrUnavailable, quota.ErrInDoubt)
 	}
 	first, err := once(l, a, 1, "w", 1)
 	if err != nil || !first.Allowed || first.Pools[0].Remaining != 0 {
@@ -229,6 +229,6 @@ func TestLostReplyToANumberedTakeIsAskedForAgain(t *testing.T) {
 		t.Errorf("%+v, %v", again, err)
 	}
 	if used := take(t, l, benchAsk("a", 0, 10, "units")).Pools[0].Windows[0].Used; used != 10 {
-		t.Errorf("%d used", used)
+		t.Errorf("%d used, want 10", used)
 	}
 }

@@ -65,7 +65,7 @@ func FuzzReply(f *testing.F) {
 		if err == nil && d.Allowed {
 			for _, w := range d.Pools[0].Windows {
 				if w.Used < 10 || w.Used > 100 {
-					t.Fatalf("%x: allowed at %d used", s, w.Used)
+					t.Fatalf("%x: allowed at %d used, want at least 10 and at most 100", s, w.Used)
 				}
 			}
 		}

@@ -105,7 +105,7 @@ func TestARestartWithOlderDataIsNoticedByEveryHostThatSpentSince(t *testing.T) {
 	s.restart(t, true, settings...)
 	wantUsed(t, hosts[0], 1, 5)
 	if _, err := hosts[1].Take(t.Context(), benchAsk("default", 1, 1000, "units")); !errors.Is(err, quota.ErrUnavailable) || !strings.Contains(fmt.Sprint(err), "1 of 2 have") {
-		t.Errorf("the host that spent since: %v", err)
+		t.Errorf("the host that spent since: %v, want error %v and \"1 of 2 have\" in it", err, quota.ErrUnavailable)
 	}
 	wantUsed(t, hosts[0], 1, 506)
 	wantUsed(t, hosts[1], 1, 507)
@@ -124,10 +124,10 @@ func TestARestartEndsWithResume(t *testing.T) {
 	before := dump(t, s)
 	for range 2 {
 		if state, err := l.State(t.Context(), "a", nil); !errors.Is(err, sharedledger.ErrRestarted) || state.Generation != 5 {
-			t.Errorf("state: %+v, %v", state, err)
+			t.Errorf("state: %+v, %v, want error %v and 5", state, err, sharedledger.ErrRestarted)
 		}
 		if _, err := once(l, benchAsk("a", 1, 100, "units"), 5, "w", 2); !errors.Is(err, sharedledger.ErrRestarted) {
-			t.Errorf("take: %v", err)
+			t.Errorf("take: %v, want error %v", err, sharedledger.ErrRestarted)
 		}
 		if err := l.Resume(t.Context(), "a", 4); !errors.As(err, new(*sharedledger.GenerationError)) {
 			t.Errorf("resumed in another generation: %v", err)

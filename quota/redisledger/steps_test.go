@@ -97,7 +97,7 @@ func TestSyncOfTwoFullDaysDoesNotBlockOthers(t *testing.T) {
 		wait.Wait()
 	})
 	if longest > tenfold {
-		t.Errorf("the server was busy with one call for %v", longest)
+		t.Errorf("the server was busy with one call for %v, want at most %v", longest, tenfold)
 	}
 	a.Charges[0].Amount, a.Charges[1].Amount = 0, 0
 	if used := take(t, l, a).Pools[0].Windows[0].Used; used != 2*each+7+takes {
@@ -105,7 +105,7 @@ func TestSyncOfTwoFullDaysDoesNotBlockOthers(t *testing.T) {
 	}
 	var spent []quota.Spent
 	if longest := longestCall(t, s, func() { spent, _ = l.Spent(t.Context(), "a", now.Add(-24*time.Hour), 0) }); longest > tenfold {
-		t.Errorf("a report kept the server busy for %v", longest)
+		t.Errorf("a report kept the server busy for %v, want at most %v", longest, tenfold)
 	}
 	sum := int64(0)
 	for _, p := range spent {
@@ -120,7 +120,7 @@ func TestSyncOfTwoFullDaysDoesNotBlockOthers(t *testing.T) {
 		t.Errorf("%d entries", n)
 	}
 	if keys := s.client.Keys(t.Context(), "*").Val(); len(keys) != 3 {
-		t.Errorf("left over: %v", keys)
+		t.Errorf("left over: %v, want 3", keys)
 	}
 	t.Log(fmt.Sprint(takes, " takes meanwhile"))
 }

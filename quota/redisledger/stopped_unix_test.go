@@ -22,7 +22,7 @@ func TestStoppedServerIsUnavailableAndComesBack(t *testing.T) {
 	}
 	_, err := l.Take(t.Context(), benchAsk("a", 1, 100, "units"))
 	if !errors.Is(err, quota.ErrUnavailable) {
-		t.Errorf("a hung server: %v", err)
+		t.Errorf("a hung server: %v, want error %v", err, quota.ErrUnavailable)
 	}
 	if err := s.process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -30,6 +30,6 @@ func TestStoppedServerIsUnavailableAndComesBack(t *testing.T) {
 	await(t, func(ctx context.Context) error { return s.client.Ping(ctx).Err() })
 	// The call that ran into the time-out was executed or not, but never twice.
 	if used := take(t, l, benchAsk("a", 0, 100, "units")).Pools[0].Windows[0].Used; used < 1 || used > 2 {
-		t.Errorf("%d used after one take and one in doubt", used)
+		t.Errorf("%d used after one take and one in doubt, want at least 1 and at most 2", used)
 	}
 }

@@ -17,7 +17,7 @@ func shared(t testing.TB, l sharedledger.Remote, account string, next sharedledg
 	t.Helper()
 	g, err := l.Renew(context.Background(), sharedledger.Renewal{Account: account, Pools: []string{"units", "search"}, Next: next, First: true, Horizon: quota.MinHorizon})
 	if err != nil || g != next {
-		t.Fatalf("generation %d, %v", g, err)
+		t.Fatalf("generation %d, %v, want %v", g, err, next)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestSyncOfManyWritersAndPools(t *testing.T) {
 		names[i] = fmt.Sprint("w", i)
 	}
 	if state, err := l.State(t.Context(), "a", names); err != nil || len(state.Written) != fullDay {
-		t.Errorf("%d writers, %v", len(state.Written), err)
+		t.Errorf("%d writers, %v, want %v", len(state.Written), err, fullDay)
 	}
 }
 

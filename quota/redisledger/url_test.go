@@ -93,7 +93,7 @@ func FuzzURL(f *testing.F) {
 			return
 		}
 		if !errors.Is(err, quota.ErrUnknown) {
-			t.Fatalf("%q: %v", s, err)
+			t.Fatalf("%q: %v, want error %v", s, err, quota.ErrUnknown)
 		}
 		_, rest, _ := strings.Cut(s, "://")
 		if i := strings.LastIndexByte(rest, '@'); i > 12 && strings.Contains(err.Error(), rest[:i]) {

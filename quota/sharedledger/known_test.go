@@ -47,7 +47,7 @@ func TestNoLedgerThatLacksASpendTheProgramKnowsIsSpentFrom(t *testing.T) {
 					for range 2 {
 						_, err := g.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Manual})
 						if !errors.Is(err, quota.ErrClosed) || !errors.Is(err, quota.ErrIncomplete) {
-							t.Errorf("a ledger that lacks %d was spent: %v", lacks, err)
+							t.Errorf("a ledger that lacks %d was spent: %v, want error %v and error %v", lacks, err, quota.ErrClosed, quota.ErrIncomplete)
 						}
 					}
 					missing, err := g.Missing(t.Context())
@@ -74,7 +74,7 @@ func TestNoLedgerThatLacksASpendTheProgramKnowsIsSpentFrom(t *testing.T) {
 			})
 			spend(lost, 100)
 			if m.arrived != 100 {
-				t.Errorf("%d of 100 arrived", m.arrived)
+				t.Errorf("%d of 100 arrived, want 100", m.arrived)
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func TestAProgramOnAnotherLedgerIsHeldAgainstTheFile(t *testing.T) {
 		g.Ledger = &memledger.Ledger{Now: func() time.Time { return m.now }}
 		for range 2 {
 			if _, err := g.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Manual}); !errors.Is(err, quota.ErrIncomplete) {
-				t.Fatalf("an empty ledger was spent: %v", err)
+				t.Fatalf("an empty ledger was spent: %v, want error %v", err, quota.ErrIncomplete)
 			}
 		}
 		missing, err := g.Missing(t.Context())
@@ -130,13 +130,13 @@ func TestAProgramOnAnotherLedgerIsHeldAgainstTheFile(t *testing.T) {
 		}
 		m.counts(g)
 		if m.spend(g, 100); m.arrived != 100 {
-			t.Errorf("%d of 100 arrived", m.arrived)
+			t.Errorf("%d of 100 arrived, want 100", m.arrived)
 		}
 	})
 	// The server has other hosts' calls under their names, and lacks nothing.
 	m.with("redis", m.path, func(g *quota.Governor) {
 		if missing, err := g.Missing(t.Context()); err != nil || len(missing) > 0 {
-			t.Errorf("missing: %+v, %v", missing, err)
+			t.Errorf("missing: %+v, %v, want none", missing, err)
 		}
 	})
 }

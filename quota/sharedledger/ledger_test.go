@@ -206,7 +206,7 @@ func TestSilentLedgerIsLeftAlone(t *testing.T) {
 		r.open(journal, 1).take("videos.list", quota.Manual)
 	}
 	if r.asked != asked {
-		t.Errorf("asked %d times more", r.asked-asked)
+		t.Errorf("asked %d times more, want %v", r.asked-asked, asked)
 	}
 	for range 60 {
 		r.now = r.now.Add(time.Second)
@@ -279,7 +279,7 @@ func TestHostThatIsAwayCounts(t *testing.T) {
 		t.Errorf("settling: %+v", got)
 	}
 	if _, err := a.try("search.list", quota.Manual); !errors.Is(err, quota.ErrClosed) || !strings.Contains(err.Error(), "1 of 2") {
-		t.Errorf("settling: %v", err)
+		t.Errorf("settling: %v, want error %v and \"1 of 2\" in it", err, quota.ErrClosed)
 	}
 	r.now = r.now.Add(11 * time.Minute)
 	if got := a.take("search.list", quota.Manual); got.Degraded || !got.Allowed {

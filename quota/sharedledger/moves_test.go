@@ -140,7 +140,7 @@ func TestARenamedPoolIsCountedUnderItsFirstName(t *testing.T) {
 						m.counts(g)
 						spent, err := g.Spent(t.Context(), "default", m.now.Add(-time.Hour), 0)
 						if err != nil || len(spent) != 1 || spent[0].Pool != pool.Name || spent[0].Amount != m.arrived {
-							t.Errorf("spent: %+v, %v", spent, err)
+							t.Errorf("spent: %+v, %v, want 1, %v and %v", spent, err, pool.Name, m.arrived)
 						}
 						if err := g.DrainByHand(t.Context(), pool.Name, false); err != nil {
 							t.Fatal(err)
@@ -158,7 +158,7 @@ func TestARenamedPoolIsCountedUnderItsFirstName(t *testing.T) {
 					})
 				}
 				if m.arrived != 100 {
-					t.Errorf("%d of 100 were admitted", m.arrived)
+					t.Errorf("%d of 100 were admitted, want 100", m.arrived)
 				}
 			})
 		}
@@ -183,7 +183,7 @@ func moveThrough(t *testing.T, order ...string) {
 			})
 		}
 		if m.arrived != 100 {
-			t.Errorf("%d of 100 were admitted", m.arrived)
+			t.Errorf("%d of 100 were admitted, want 100", m.arrived)
 		}
 	})
 }
@@ -236,7 +236,7 @@ func TestACarriedTakeIsNotRefundable(t *testing.T) {
 	m.with("redis", m.path, func(g *quota.Governor) { m.spend(g, 1) })
 	m.with("sqlite", m.path, func(g *quota.Governor) {
 		if err := g.Refund(t.Context(), d); !errors.Is(err, quota.ErrNotRefundable) {
-			t.Errorf("refunded: %v", err)
+			t.Errorf("refunded: %v, want error %v", err, quota.ErrNotRefundable)
 		}
 		m.arrived++
 		m.counts(g)
@@ -509,7 +509,7 @@ func TestTwoLedgersAtOnceSpendOneLimit(t *testing.T) {
 			m.spend(running, 100)
 		})
 		if m.arrived != 100 {
-			t.Errorf("%d times: %d of 100 arrived", times, m.arrived)
+			t.Errorf("%d times: %d of 100 arrived, want 100", times, m.arrived)
 		}
 	}
 }
@@ -532,7 +532,7 @@ func TestAPostIntoThePastReachesARunningProcessAtOnce(t *testing.T) {
 		m.spend(running, 100)
 	})
 	if m.arrived != 100 {
-		t.Errorf("%d of 100 arrived", m.arrived)
+		t.Errorf("%d of 100 arrived, want 100", m.arrived)
 	}
 	m.with("sqlite", m.path, m.counts)
 }
@@ -550,6 +550,6 @@ func TestAChangedNumberOfHostsForgetsNoCall(t *testing.T) {
 		}
 	}
 	if m.arrived != 100 {
-		t.Errorf("%d of 100 arrived", m.arrived)
+		t.Errorf("%d of 100 arrived, want 100", m.arrived)
 	}
 }

@@ -48,7 +48,7 @@ func TestNoZeroValueIsUnsafe(t *testing.T) {
 		tariff := tariff()
 		c.change(tariff)
 		if _, err := sharedledger.Open(tariff, &memremote.Remote{}, &memremote.Journal{}, c.hosts); !errors.Is(err, quota.ErrUnknown) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want error %v", name, err, quota.ErrUnknown)
 		}
 	}
 	_, noTariff := sharedledger.Open(nil, &memremote.Remote{}, &memremote.Journal{}, 1)
@@ -56,7 +56,7 @@ func TestNoZeroValueIsUnsafe(t *testing.T) {
 	_, noJournal := sharedledger.Open(tariff(), &memremote.Remote{}, nil, 1)
 	for _, err := range []error{noTariff, noRemote, noJournal} {
 		if !errors.Is(err, quota.ErrUnknown) {
-			t.Errorf("%v", err)
+			t.Errorf("%v, want error %v", err, quota.ErrUnknown)
 		}
 	}
 	s, err := sharedledger.Open(tariff(), &memremote.Remote{Now: time.Now}, &memremote.Journal{}, 2)
@@ -69,9 +69,9 @@ func TestNoZeroValueIsUnsafe(t *testing.T) {
 	}
 	s.SyncWait = 0
 	if _, err := s.Take(t.Context(), quota.Ask{Account: "default"}); !errors.Is(err, quota.ErrUnknown) || !strings.Contains(err.Error(), "settle") {
-		t.Errorf("a ledger that waits for nobody: %v", err)
+		t.Errorf("a ledger that waits for nobody: %v, want error %v and \"settle\" in it", err, quota.ErrUnknown)
 	}
 	if _, err := new(sharedledger.Ledger).Take(t.Context(), quota.Ask{}); !errors.Is(err, quota.ErrUnknown) {
-		t.Errorf("a ledger that nobody opened: %v", err)
+		t.Errorf("a ledger that nobody opened: %v, want error %v", err, quota.ErrUnknown)
 	}
 }

@@ -150,7 +150,7 @@ func TestABatchsEffectOnALog(t *testing.T) {
 				t.Errorf("changed: %t, from %q to %q", changed, text(log), text(got))
 			}
 			if !slices.Equal(log, c.log) {
-				t.Errorf("it wrote into the log that it was given: %q", text(log))
+				t.Errorf("it wrote into the log that it was given: %q, want %v", text(log), c.log)
 			}
 			// Once more it does nothing.
 			facts.Writers, facts.Raised = maps.Clone(wrote), map[string][]sharedledger.Raised{}

@@ -29,7 +29,7 @@ func TestEntriesInTheFutureAreMovedToNow(t *testing.T) {
 	}
 	now = right.Add(time.Second)
 	if _, err := l.Take(t.Context(), askAt(now, "default", 1, 100)); !errors.Is(err, quota.ErrUnavailable) {
-		t.Fatalf("a year before the newest entry: %v", err)
+		t.Fatalf("a year before the newest entry: %v, want error %v", err, quota.ErrUnavailable)
 	}
 	if moved, err := l.MoveBack(t.Context()); err != nil || moved != 4 {
 		t.Fatalf("%d moved, %v: want three entries and a drain", moved, err)
@@ -38,7 +38,7 @@ func TestEntriesInTheFutureAreMovedToNow(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if moved, err := l.MoveBack(t.Context()); err != nil || moved != 0 {
-		t.Errorf("again: %d moved, %v", moved, err)
+		t.Errorf("again: %d moved, %v, want 0", moved, err)
 	}
 	_ = l.Close()
 	now = now.Add(24*time.Hour + time.Minute)

@@ -120,7 +120,7 @@ func TestANewFileIsWholeBeforeItHasItsName(t *testing.T) {
 		}
 	}
 	if err := sqliteledger.Replace(t.Context(), path, "", fill(disk)); !errors.Is(err, disk) {
-		t.Errorf("the disk is full: %v", err)
+		t.Errorf("the disk is full: %v, want error %v", err, disk)
 	}
 	broken(t, missing(), quota.ErrMissing, path, "")
 	if err := sqliteledger.Replace(t.Context(), path, "", fill(nil)); err != nil {
@@ -132,7 +132,7 @@ func TestANewFileIsWholeBeforeItHasItsName(t *testing.T) {
 	}
 	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.new-*"))
 	if err != nil || len(names) > 0 {
-		t.Errorf("left behind: %v, %v", names, err)
+		t.Errorf("left behind: %v, %v, want none", names, err)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestDeletedFileIsNotBegunAnew(t *testing.T) {
 	_, err = sqliteledger.Open(t.Context(), path)
 	broken(t, err, quota.ErrCorrupt, path, "is empty")
 	if err := sqliteledger.Replace(t.Context(), path, "", nothing); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("replaced while a file is there: %v", err)
+		t.Errorf("replaced while a file is there: %v, want error %v", err, fs.ErrExist)
 	}
 	if err := errors.Join(os.Remove(path), sqliteledger.Replace(t.Context(), path, "", nothing)); err != nil {
 		t.Fatal(err)
@@ -292,7 +292,7 @@ func TestOlderCopyOverTheFileInUseIsNoticed(t *testing.T) {
 				l, err = sqliteledger.Open(t.Context(), path)
 				if err != nil {
 					if !errors.Is(err, quota.ErrCorrupt) {
-						t.Errorf("opened later: %v", err)
+						t.Errorf("opened later: %v, want error %v", err, quota.ErrCorrupt)
 					}
 					return
 				}
@@ -321,7 +321,7 @@ func TestNewestCopyPutBackIsTheFile(t *testing.T) {
 	}
 	overwrite(t, path, []byte("rubbish"))
 	if _, err := sqliteledger.Open(t.Context(), path); !errors.Is(err, quota.ErrCorrupt) {
-		t.Errorf("rubbish: %v", err)
+		t.Errorf("rubbish: %v, want error %v", err, quota.ErrCorrupt)
 	}
 	overwrite(t, path, newest)
 	if got := used(t, clocked(t, path, &now), now); got != 7 {
@@ -465,7 +465,7 @@ func TestAPanicEndsItsTransactionAlone(t *testing.T) {
 		select {
 		case p := <-ended:
 			if p != "broken" {
-				t.Errorf("writes %v: recovered %v", writes, p)
+				t.Errorf("writes %v: recovered %v, want \"broken\"", writes, p)
 			}
 		case <-time.After(time.Minute):
 			t.Fatalf("writes %v: it has not ended in a minute", writes)

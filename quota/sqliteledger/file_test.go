@@ -177,7 +177,7 @@ func TestClosedLedgerLeavesNoLogBehind(t *testing.T) {
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(path + suffix); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: %v", suffix, err)
+			t.Errorf("%s: %v, want error %v", suffix, err, os.ErrNotExist)
 		}
 	}
 }
@@ -284,6 +284,6 @@ func TestSumsStaySmall(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	var most int64
 	if err := db.QueryRowContext(t.Context(), "SELECT max(before) FROM entries").Scan(&most); err != nil || most > 200 {
-		t.Errorf("a sum of %d (%v)", most, err)
+		t.Errorf("a sum of %d (%v), want at most 200", most, err)
 	}
 }

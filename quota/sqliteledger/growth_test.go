@@ -87,7 +87,7 @@ func TestForgettingIsDoneInSmallSteps(t *testing.T) {
 		now = now.Add(time.Millisecond)
 		after := count(db)
 		if before-after > most || taken > 3000 {
-			t.Fatalf("take %d: %d entries, of %d before", taken, after, before)
+			t.Fatalf("take %d: %d entries, of %d before, want at most %v and at most 3000", taken, after, before, most)
 		}
 		before = after
 	}

@@ -161,10 +161,10 @@ func TestALockFileThatIsALinkIsRefused(t *testing.T) {
 			_ = l.Close()
 		}
 		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "remove the link") {
-			t.Errorf("%s is a link: %v", name, err)
+			t.Errorf("%s is a link: %v, want error %v and \"remove the link\" in it", name, err, fs.ErrPermission)
 		}
 		if text, err := os.ReadFile(precious); err != nil || string(text) != "what another file of root's holds" {
-			t.Errorf("%s is a link: the file behind it holds %q, %v", name, text, err)
+			t.Errorf("%s is a link: the file behind it holds %q, %v, want \"what another file of root's holds\"", name, text, err)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestASpendWithoutTheLedgerIsCountedOnce(t *testing.T) {
 				owe(t, l, now, quota.Cost{"units": 1})
 			}
 			if _, err := l.Take(t.Context(), askAt(now, "default", 0, 10_000)); !errors.Is(err, quota.ErrUnavailable) || len(owedHere(t, l)) != 3 {
-				t.Fatalf("a look with the clock two hours back: %v, %d owed", err, len(owedHere(t, l)))
+				t.Fatalf("a look with the clock two hours back: %v, %d owed, want error %v and 3", err, len(owedHere(t, l)), quota.ErrUnavailable)
 			}
 			spends(t, l, 10, 3)
 
@@ -102,7 +102,7 @@ func TestASpendWithoutTheLedgerIsCountedOnce(t *testing.T) {
 				}
 			}
 			if left := owedHere(t, l); len(left) != 0 {
-				t.Errorf("still owed: %+v", left)
+				t.Errorf("still owed: %+v, want 0", left)
 			}
 			if s, err := l.State(t.Context(), "default"); err != nil || s.HasWritten || len(s.Written) > 0 {
 				t.Errorf("%+v %v: want nothing that was synced into a ledger elsewhere", s, err)
@@ -175,7 +175,7 @@ func TestAnOldOperationIsDropped(t *testing.T) {
 	owe(t, l, now.Add(-quota.MinHorizon+time.Microsecond), quota.Cost{"units": 3})
 	take(t, l, askAt(now, "default", 2, 10_000))
 	if left := owedHere(t, l); len(left) != 0 {
-		t.Errorf("still owed: %+v", left)
+		t.Errorf("still owed: %+v, want 0", left)
 	}
 	spends(t, l, 2, 3)
 }
@@ -202,7 +202,7 @@ func TestACallThatNeverLeftIsNotEntered(t *testing.T) {
 		t.Errorf("%d used, want 5", n)
 	}
 	if err := l.RefundEmergency(t.Context(), "default", row); !errors.Is(err, quota.ErrNotRefundable) {
-		t.Errorf("entered, and given back: %v", err)
+		t.Errorf("entered, and given back: %v, want error %v", err, quota.ErrNotRefundable)
 	}
 	if n := used(t, l, now); n != 5 {
 		t.Errorf("%d used, want 5 still", n)
@@ -273,7 +273,7 @@ func TestResetDeletesLateOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, spent := used(t, l, now), owedHere(t, l); got != 0 || len(spent) > 0 {
-		t.Errorf("%d used, and %v is owed", got, spent)
+		t.Errorf("%d used, and %v is owed, want 0 and at most 0", got, spent)
 	}
 	if sums, err := l.Emergencies(t.Context(), "default", noon); err != nil || sums["units"] != 12 {
 		t.Errorf("emergencies of %v (%v), want 12", sums, err)

@@ -60,7 +60,7 @@ func TestEightProcessesShareTheFileFairly(t *testing.T) {
 		var worst99, worst time.Duration
 		for i, w := range work {
 			if w.Errors > 0 {
-				t.Fatalf("process %d: %d errors, first %s", i, w.Errors, w.Error)
+				t.Fatalf("process %d: %d errors, first %s, want none", i, w.Errors, w.Error)
 			}
 			takes, least = takes+w.Takes, min(least, w.Takes)
 			worst99, worst = max(worst99, w.P99), max(worst, w.Longest)

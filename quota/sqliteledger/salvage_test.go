@@ -75,7 +75,7 @@ func TestAMovedFileIsReadAsFarAsItCanBe(t *testing.T) {
 			said := "not filled"
 			err := sqliteledger.Replace(t.Context(), path, path+".broken", func(_ *sqliteledger.Ledger, lost string) error { said = lost; return nil })
 			if err != nil || (said == "") != c.whole {
-				t.Fatalf("lost: %q: %v", said, err)
+				t.Fatalf("lost: %q: %v, want %v", said, err, c.whole)
 			}
 			l := clocked(t, path, &now)
 			d := take(t, l, askAt(now, "default", 1, 2000))
@@ -121,7 +121,7 @@ func TestAnOlderCopyLacksOperationsThatTheMarkHas(t *testing.T) {
 	}
 	err = sqliteledger.Replace(t.Context(), path, path+".broken", func(_ *sqliteledger.Ledger, lost string) error {
 		if !strings.Contains(lost, "lacks the last 5 writes") {
-			t.Errorf("lost: %q", lost)
+			t.Errorf("lost: %q, want \"lacks the last 5 writes\" in it", lost)
 		}
 		return nil
 	})
@@ -129,7 +129,7 @@ func TestAnOlderCopyLacksOperationsThatTheMarkHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := take(t, clocked(t, path, &now), askAt(now, "default", 1, 100)); d.Pools[0].Windows[0].Used != 11 {
-		t.Errorf("%+v", d.Pools[0].Windows[0])
+		t.Errorf("%+v, want 11", d.Pools[0].Windows[0])
 	}
 }
 
@@ -147,6 +147,6 @@ func TestAKillAtBirthLeavesNothingToFinish(t *testing.T) {
 	l := clocked(t, path, &now)
 	take(t, l, askAt(now, "default", 1, 10))
 	if names, err := filepath.Glob(path + ".draft*"); err != nil || len(names) > 0 {
-		t.Errorf("left behind: %v %v", names, err)
+		t.Errorf("left behind: %v %v, want none", names, err)
 	}
 }

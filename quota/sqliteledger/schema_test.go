@@ -58,13 +58,13 @@ func TestAnOlderFileIsBackedUpBeforeItsFirstStep(t *testing.T) {
 	}
 	backups, _ := filepath.Glob(path + ".v*-backup-*")
 	if len(backups) != 1 {
-		t.Fatalf("backups: %q", backups)
+		t.Fatalf("backups: %q, want 1", backups)
 	}
 	for file, want := range map[string]int{path: 2, backups[0]: 1} {
 		var version, entries int
 		err := database(t, file).QueryRowContext(t.Context(), "SELECT user_version, (SELECT count(*) FROM entries) FROM pragma_user_version").Scan(&version, &entries)
 		if err != nil || version != want || entries != 1 {
-			t.Errorf("%s has version %d and %d entries: %v", file, version, entries, err)
+			t.Errorf("%s has version %d and %d entries: %v, want %v and 1", file, version, entries, err, want)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func TestAChangedZoneForgetsNoSpend(t *testing.T) {
 							}
 						}
 						if n := arrived(calls, now, zone); n > 2 {
-							t.Fatalf("seed %d: %d calls on %s in %s, of 2", seed, n, date(now, zone), zone)
+							t.Fatalf("seed %d: %d calls on %s in %s, of 2, want at most 2", seed, n, date(now, zone), zone)
 						}
 					}
 					now = now.Add(2 * time.Hour)

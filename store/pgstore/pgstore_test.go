@@ -120,10 +120,10 @@ func TestAReaderMakesNothing(t *testing.T) {
 	open(t, url, store.Options{Upstream: upstream})
 	reader := open(t, url, store.Options{ReadOnly: true})
 	if reader.Upstream() != upstream {
-		t.Errorf("the reader's upstream is %q", reader.Upstream())
+		t.Errorf("the reader's upstream is %q, want %v", reader.Upstream(), upstream)
 	}
 	if err := reader.SetWait(t.Context(), "bf-1", true); !errors.Is(err, store.ErrReadOnly) {
-		t.Errorf("a reader wrote: %v", err)
+		t.Errorf("a reader wrote: %v, want error %v", err, store.ErrReadOnly)
 	}
 }
 

@@ -134,7 +134,7 @@ func TestAPlanWhoseProcessDiedIsDropped(t *testing.T) {
 	}
 	sweep(time.Now().Add(11 * time.Minute))
 	if rows := left(); rows != 0 {
-		t.Errorf("%d rows of a plan whose process died are left", rows)
+		t.Errorf("%d rows of a plan whose process died are left, want 0", rows)
 	}
 	storetest.AddBackfill(t, s, storetest.Plan("dies"), storetest.Numbered(3))
 }

@@ -21,7 +21,7 @@ func testAloneRunsInOneProcess(t *testing.T, open Open) {
 			t.Errorf("another thing: %v", err)
 		}
 		if err := s.Alone(t.Context(), "a test", do); !errors.Is(err, store.ErrBusy) {
-			t.Errorf("meanwhile: %v", err)
+			t.Errorf("meanwhile: %v, want error %v", err, store.ErrBusy)
 		}
 		clock.move(2*time.Minute + time.Second)
 		return s.Alone(t.Context(), "a test", do)

@@ -37,10 +37,10 @@ func testABackfillIsKeptAsItWasPlanned(t *testing.T, open Open) {
 		t.Errorf("claimed %+v of %+v, %v", slot, piece, err)
 	}
 	if _, err := s.FindBackfill(t.Context(), "bf-2"); !errors.Is(err, store.ErrNoBackfill) {
-		t.Errorf("another is %v", err)
+		t.Errorf("another is %v, want error %v", err, store.ErrNoBackfill)
 	}
 	if err := s.SetWait(t.Context(), "bf-2", true); !errors.Is(err, store.ErrNoBackfill) {
-		t.Errorf("another waits: %v", err)
+		t.Errorf("another waits: %v, want error %v", err, store.ErrNoBackfill)
 	}
 }
 
@@ -57,11 +57,11 @@ func testTheSameBackfillIsAddedOnceWhileItIsOpen(t *testing.T, open Open) {
 	AddBackfill(t, s, Plan("y"), Numbered(1))
 	Finish(t, s, Claim(t, s, PiecesOf(b, "a", noon)), ingest.Done, "")
 	if b := AddBackfill(t, s, Plan("x"), Numbered(1)); b.ID != "bf-3" || Status(t, s, b.Identity()).ID != "bf-3" {
-		t.Errorf("after its end it is %s", b.ID)
+		t.Errorf("after its end it is %s, want \"bf-3\" and \"bf-3\"", b.ID)
 	}
 	list, err := s.Backfills(t.Context())
 	if err != nil || len(list) != 3 || list[0].ID != "bf-3" || list[2].Pieces[ingest.Done] != 1 {
-		t.Errorf("listed %+v, %v", list, err)
+		t.Errorf("listed %+v, %v, want 3, \"bf-3\" and 1", list, err)
 	}
 }
 
@@ -83,7 +83,7 @@ func testAnErrorAmongThePiecesAddsNothing(t *testing.T, open Open) {
 		}
 	}
 	if list, err := s.Backfills(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("there are %v, %v", list, err)
+		t.Errorf("there are %v, %v, want 0", list, err)
 	}
 }
 
@@ -130,11 +130,11 @@ func testTheScheduleNeverSeesAPiece(t *testing.T, open Open) {
 	Finish(t, s, stopped, ingest.Stopped, "units are spent")
 	AddDue(t, s, Due("US", noon))
 	if got := Claim(t, s, By("a", noon)); got.Key != "US" {
-		t.Errorf("the schedule claimed %s %s", got.Job, got.Key)
+		t.Errorf("the schedule claimed %s %s, want \"US\"", got.Job, got.Key)
 	}
 	ClaimNone(t, s, By("a", clock.now()))
 	if newest, err := s.Newest(t.Context(), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil || len(newest) != 1 {
-		t.Errorf("known are %v, %v", newest, err)
+		t.Errorf("known are %v, %v, want 1", newest, err)
 	}
 	WantStates(t, s, "US 12:00 claimed")
 	if got := states(t, s, store.SlotFilter{Job: b.Job()}); !slices.Equal(got,
@@ -142,6 +142,6 @@ func testTheScheduleNeverSeesAPiece(t *testing.T, open Open) {
 		t.Errorf("by its job: %q", got)
 	}
 	if got := Claim(t, s, PiecesOf(b, "a", clock.now())); got.Key != "k00000" {
-		t.Errorf("of the pieces claimed %s: a stopped one may be claimed again", got.Key)
+		t.Errorf("of the pieces claimed %s: a stopped one may be claimed again, want \"k00000\"", got.Key)
 	}
 }

@@ -33,7 +33,7 @@ func testACappedResultSaysSo(t *testing.T, open Open) {
 	for text, capped := range map[string]bool{"busy": true, "quiet": false, "half*": true,
 		"halfone": false, "busy quiet": false, "busy half*": true, "tag:busy": true, "channel:busy": false} {
 		if r, err := s.Search(t.Context(), store.SearchQuery{Text: text}); err != nil || r.Capped != capped {
-			t.Errorf("%s: capped %v, %v", text, r.Capped, err)
+			t.Errorf("%s: capped %v, %v, want %v", text, r.Capped, err, capped)
 		}
 	}
 }

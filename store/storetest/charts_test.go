@@ -110,7 +110,7 @@ func testAShortChartIsStoredButNotShown(t *testing.T, open Open) {
 	Chart(t, s, "GB", at(7), Page())
 	if _, err := s.Chart(t.Context(), "GB", time.Time{}, false); !errors.Is(err, store.ErrNoChart) ||
 		!strings.Contains(err.Error(), "came back empty") {
-		t.Errorf("a region whose charts are all empty: %v", err)
+		t.Errorf("a region whose charts are all empty: %v, want error %v and \"came back empty\" in it", err, store.ErrNoChart)
 	}
 }
 
@@ -155,14 +155,14 @@ func testAChartInTheFutureIsNotShown(t *testing.T, open Open) {
 		}
 		also, err := s.Elsewhere(t.Context(), "chart", "US", at, []string{"a"})
 		if err != nil || len(also) > 0 {
-			t.Errorf("at %v also in %v, %v", at, also, err)
+			t.Errorf("at %v also in %v, %v, want none", at, also, err)
 		}
 	}
 	if c, err := s.Chart(t.Context(), "GB", time.Time{}, false); err != nil || len(c.Items) != 2 {
 		t.Errorf("GB has no other, and the clock may be behind: %+v, %v", c, err)
 	}
 	if h, err := s.History(t.Context(), store.HistoryQuery{VideoID: "a"}); err != nil || len(h.Sightings) != 1 {
-		t.Errorf("history: %+v, %v", h.Sightings, err)
+		t.Errorf("history: %+v, %v, want 1", h.Sightings, err)
 	}
 	if r, err := s.Search(t.Context(), store.SearchQuery{Text: "b"}); err != nil || !r.FreshAt.Equal(noon) {
 		t.Errorf("a search says that it was fetched at %v, %v", r.FreshAt, err)
@@ -184,7 +184,7 @@ func testHistoryKeepsTheCountsOfItsTime(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	if got := old.Items[0].Video; *got.Views != 100 || *got.Likes != 10 {
-		t.Errorf("then: %+v", got)
+		t.Errorf("then: %+v, want 100 and 10", got)
 	}
 	if got := now.Items[0].Video; *got.Views != 1e12 || got.Likes != nil {
 		t.Errorf("now: %+v", got)

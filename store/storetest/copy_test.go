@@ -193,7 +193,7 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 		t.Errorf("search for wald: got %s, want the new video and the old one", found)
 	}
 	if plan := AddBackfill(t, target, Plan("next"), Numbered(1)); plan.ID != "bf-4" {
-		t.Errorf("the next backfill is %s: a number is given twice", plan.ID)
+		t.Errorf("the next backfill is %s: a number is given twice, want \"bf-4\"", plan.ID)
 	}
 }
 
@@ -222,7 +222,7 @@ func testACopyThatIsCutOffAnywhereLeavesNothing(t *testing.T, from, to Place) {
 				t.Fatal(err)
 			}
 			if slots, err := b.ListSlots(t.Context(), store.SlotFilter{}); err != nil || len(slots) > 0 {
-				t.Errorf("after %d steps the target has %v, %v", steps, slots, err)
+				t.Errorf("after %d steps the target has %v, %v, want none", steps, slots, err)
 			}
 		}
 		if err := b.Close(); err != nil {
@@ -230,7 +230,7 @@ func testACopyThatIsCutOffAnywhereLeavesNothing(t *testing.T, from, to Place) {
 		}
 	}
 	if cuts < 10 {
-		t.Errorf("the copy was interrupted %d times: too few for a test", cuts)
+		t.Errorf("the copy was interrupted %d times: too few for a test, want at least 10", cuts)
 	}
 	if got, err := a.CopyInto(t.Context(), to.open(t, name), store.CopyOptions{}); err != nil || !got.Already {
 		t.Errorf("in the end there is %+v, %v", got, err)
@@ -251,7 +251,7 @@ func testACopyIsOfOneMoment(t *testing.T, from, to Place) {
 		t.Fatalf("copied %+v, %v", got, err)
 	}
 	if found := Search(t, to.open(t, name), store.SearchQuery{Text: "später"}); len(found) != 0 {
-		t.Errorf("of the later videos there is %v", found)
+		t.Errorf("of the later videos there is %v, want 0", found)
 	}
 }
 
@@ -261,7 +261,7 @@ func testWhatHoldsSomethingElseIsRefused(t *testing.T, from, to Place) {
 	AddDue(t, to.open(t, name), Due("CA", noon))
 	b := to.open(t, name)
 	if _, err := a.CopyInto(t.Context(), b, store.CopyOptions{}); !errors.Is(err, store.ErrOccupied) {
-		t.Errorf("copied over another store: %v", err)
+		t.Errorf("copied over another store: %v, want error %v", err, store.ErrOccupied)
 	}
 	WantStates(t, b, "CA 12:00 due")
 	var foreign *store.UpstreamError
@@ -291,7 +291,7 @@ func TestACopyThatDiffersIsNotCommitted(t *testing.T) {
 			t.Errorf("after %s: %v", change, err)
 		}
 		if slots, err := b.ListSlots(t.Context(), store.SlotFilter{}); err != nil || len(slots) > 0 {
-			t.Errorf("what differs was kept: %v, %v", slots, err)
+			t.Errorf("what differs was kept: %v, %v, want none", slots, err)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func testWhatWasRolledBackIsNotTold(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	if told := sendAll(t, s, sender("all", "a", clock.now())); len(told) > 0 {
-		t.Errorf("told %q", eventNames(told))
+		t.Errorf("told %q, want none", eventNames(told))
 	}
 }
 
@@ -143,7 +143,7 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 	a.Owner = "alive"
 	first := nextEvent(t, s, a)
 	if other := nextEvent(t, s, b); other.Name != "" {
-		t.Errorf("two processes tell event %d at once", other.ID)
+		t.Errorf("two processes tell event %d at once, want \"\"", other.ID)
 	}
 	if again := nextEvent(t, s, a); again.ID != first.ID {
 		t.Errorf("event %d comes before %d was told", again.ID, first.ID)
@@ -153,7 +153,7 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 		t.Errorf("then event %d %s, want %d %s again", again.ID, again.Key, first.ID, first.Key)
 	}
 	if err := s.NoteSent(t.Context(), a, first, "", time.Time{}); !errors.Is(err, ingest.ErrFenced) {
-		t.Errorf("the process that was too slow notes %v", err)
+		t.Errorf("the process that was too slow notes %v, want error %v", err, ingest.ErrFenced)
 	}
 	if err := s.NoteSent(t.Context(), b, first, "it answered 500", clock.now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 	}
 	c := sender("all", "dead", clock.move(time.Minute))
 	if again := nextEvent(t, s, c); again.ID != first.ID {
-		t.Errorf("after the pause event %d", again.ID)
+		t.Errorf("after the pause event %d, want %v", again.ID, first.ID)
 	}
 	c = sender("all", "c", clock.now()) // the process of the lease is known to have died
 	if told := sendAll(t, s, c); len(told) != 3 || told[0].ID != first.ID ||
@@ -176,7 +176,7 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 		t.Errorf("then told %v", told)
 	}
 	if told := sendAll(t, s, sender("quota", "c", clock.now())); len(told) > 0 {
-		t.Errorf("a hook for quota is told %q", eventNames(told))
+		t.Errorf("a hook for quota is told %q, want none", eventNames(told))
 	}
 	if states, err = hookStates(t, s); err != nil || states["all"].Failing != (time.Time{}) ||
 		states["all"].Waiting+states["quota"].Waiting != 0 {
@@ -195,7 +195,7 @@ func testEventsAreBounded(t *testing.T, open Open) {
 	for i := range 4 {
 		Chart(t, s, "US", clock.move(25*time.Hour), Page(Titled(fmt.Sprint("v", i), "A")))
 		if told := sendAll(t, s, sender("works", "a", clock.now())); len(told) != 1 {
-			t.Fatalf("day %d: the hook that works was told %d events", i, len(told))
+			t.Fatalf("day %d: the hook that works was told %d events, want 1", i, len(told))
 		}
 		if c := sender("fails", "a", clock.now()); nextEvent(t, s, c).Name == "" {
 			t.Fatal("the other hook's next event: got none, want one")
@@ -205,13 +205,13 @@ func testEventsAreBounded(t *testing.T, open Open) {
 	}
 	states, err := hookStates(t, s)
 	if h := states["fails"]; err != nil || h.Dropped != 1 || h.Waiting != 3 || h.Tries != 4 {
-		t.Errorf("after four days: %+v, %v", h, err)
+		t.Errorf("after four days: %+v, %v, want 1, 3 and 4", h, err)
 	}
 	if told := sendAll(t, s, sender("fails", "a", clock.now())); len(told) != 3 {
 		t.Errorf("once it works: told %d events, want three days of events", len(told))
 	}
 	if states, err = hookStates(t, s); err != nil || states["fails"].Waiting != 0 || states["fails"].Dropped != 0 {
-		t.Errorf("at the end: %+v, %v", states, err)
+		t.Errorf("at the end: %+v, %v, want 0 and 0", states, err)
 	}
 }
 
@@ -220,7 +220,7 @@ func testABackfillTellsItsEndOnce(t *testing.T, open Open) {
 	b := AddBackfill(t, s, Plan("x"), Numbered(2))
 	for range 2 {
 		if told := sendAll(t, s, sender("all", "a", clock.now())); len(told) > 0 {
-			t.Errorf("told %q before its end", eventNames(told))
+			t.Errorf("told %q before its end, want none", eventNames(told))
 		}
 		Finish(t, s, Claim(t, s, PiecesOf(b, "a", noon)), ingest.Done, "")
 	}

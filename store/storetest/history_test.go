@@ -109,7 +109,7 @@ func testAHistoryIsAVideosPath(t *testing.T, open Open) {
 		q.VideoID = "a"
 		h, err := s.History(t.Context(), q)
 		if err != nil || h.Video.Title != "A" {
-			t.Fatalf("%+v, %v", h.Video, err)
+			t.Fatalf("%+v, %v, want \"A\"", h.Video, err)
 		}
 		var parts []string
 		for _, at := range h.Sightings {
@@ -135,7 +135,7 @@ func testAHistoryIsAVideosPath(t *testing.T, open Open) {
 		}
 	}
 	if _, err := s.History(t.Context(), store.HistoryQuery{VideoID: "nobody"}); !errors.Is(err, store.ErrNoVideo) {
-		t.Errorf("an unknown video: %v", err)
+		t.Errorf("an unknown video: %v, want error %v", err, store.ErrNoVideo)
 	}
 }
 

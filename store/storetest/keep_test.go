@@ -28,10 +28,10 @@ func testNothingIsKeptBeyondTwentyNineDays(t *testing.T, open Open) {
 		t.Errorf("found %s, want the later video", found)
 	}
 	if _, err := s.History(t.Context(), store.HistoryQuery{VideoID: "old"}); !errors.Is(err, store.ErrNoVideo) {
-		t.Errorf("the history of the deleted videos: %v", err)
+		t.Errorf("the history of the deleted videos: %v, want error %v", err, store.ErrNoVideo)
 	}
 	if c, err := s.Chart(t.Context(), "US", time.Time{}, false); err != nil || len(c.Items) != 1 {
-		t.Errorf("the chart that stays has %d places, %v", len(c.Items), err)
+		t.Errorf("the chart that stays has %d places, %v, want 1", len(c.Items), err)
 	}
 	if kept, err := s.Kept(t.Context()); err != nil || !kept.Oldest.Equal(noon.Add(time.Second)) ||
 		kept.Videos != 1 || kept.Charts != 1 {
@@ -75,10 +75,10 @@ func testPagesAreAtomic(t *testing.T, open Open) {
 	lost.Attempt++
 	lost.Pages++
 	if _, err := s.SavePage(t.Context(), lost, Page(Titled("lost", "page"))); !errors.Is(err, ingest.ErrFenced) {
-		t.Errorf("a page of a lost claim: %v", err)
+		t.Errorf("a page of a lost claim: %v, want error %v", err, ingest.ErrFenced)
 	}
 	if _, err := s.History(t.Context(), store.HistoryQuery{VideoID: "lost"}); !errors.Is(err, store.ErrNoVideo) {
-		t.Errorf("a page of a lost claim left a video: %v", err)
+		t.Errorf("a page of a lost claim left a video: %v, want error %v", err, store.ErrNoVideo)
 	}
 }
 

@@ -18,7 +18,7 @@ func testRanksGoOnOverThePagesAndAVideoHasOne(t *testing.T, open Open) {
 		t.Errorf("ranks %q, want %q", got, want)
 	}
 	if slot.Videos != 3 {
-		t.Errorf("%d videos counted", slot.Videos)
+		t.Errorf("%d videos counted, want 3", slot.Videos)
 	}
 }
 
@@ -41,7 +41,7 @@ func testPage1ClearsAnEarlierAttempt(t *testing.T, open Open) {
 		t.Errorf("ranks %q, want %q", got, want)
 	}
 	if slot.Videos != 2 || again.Videos != 2 {
-		t.Errorf("counted %d, then %d videos", slot.Videos, again.Videos)
+		t.Errorf("counted %d, then %d videos, want 2 and 2", slot.Videos, again.Videos)
 	}
 }
 

@@ -36,7 +36,7 @@ func testUploadsOfAllChannelsAreLookedUpTogether(t *testing.T, open Open) {
 		t.Errorf("%q wait for all channels", got)
 	}
 	if got := QueuedIDs(t, s, one); len(got) > 0 {
-		t.Errorf("%q still wait in the channel's slot", got)
+		t.Errorf("%q still wait in the channel's slot, want none", got)
 	}
 	Finish(t, s, SaveFound(t, s, all, []string{"x", "y"}, "x", "y"), ingest.Stopped, "no quota")
 	if got := QueuedIDs(t, s, Enqueue(t, s, slot("", noon.Add(time.Second)))); !slices.Equal(got, []string{"z"}) {
@@ -83,7 +83,7 @@ func testTheCountsOfAWatchListAreKept(t *testing.T, open Open) {
 		t.Errorf("its history is %+v (%v)", h.Sightings, err)
 	}
 	if charted, err := s.VideosCharted(t.Context(), noon.Add(-time.Hour)); err != nil || len(charted) > 0 {
-		t.Errorf("charted were %v (%v)", charted, err)
+		t.Errorf("charted were %v (%v), want none", charted, err)
 	}
 	Chart(t, s, "US", noon.Add(2*time.Hour), Page(Titled("z", "Z")))
 	if charted, err := s.VideosCharted(t.Context(), noon.Add(-time.Hour)); err != nil ||
@@ -119,7 +119,7 @@ func testAnIDIsLookedUpOnceHoweverOftenItIsFound(t *testing.T, open Open) {
 		t.Errorf("%+v", st)
 	}
 	if got := Search(t, s, store.SearchQuery{Text: "about"}); len(got) != 3 {
-		t.Errorf("found %q", got)
+		t.Errorf("found %q, want 3", got)
 	}
 }
 
@@ -139,7 +139,7 @@ func testWhatWasFetchedSinceIsNotLookedUp(t *testing.T, open Open) {
 	}
 	ClaimNone(t, s, PiecesOf(b, "a", clock.now()))
 	if err := s.Finish(t.Context(), slot); !errors.Is(err, ingest.ErrFenced) {
-		t.Errorf("a piece that is done is finished again: %v", err)
+		t.Errorf("a piece that is done is finished again: %v, want error %v", err, ingest.ErrFenced)
 	}
 }
 
@@ -172,7 +172,7 @@ func testAnotherRunsPieceIsFenced(t *testing.T, open Open) {
 	old := Claim(t, s, PiecesOf(b, "a", noon))
 	taken := Claim(t, s, PiecesOf(b, "b", clock.move(6*time.Minute)))
 	if taken.Key != old.Key || taken.Tries != 2 {
-		t.Fatalf("took over %s, try %d", taken.Key, taken.Tries)
+		t.Fatalf("took over %s, try %d, want %v and 2", taken.Key, taken.Tries, old.Key)
 	}
 	_, enqueue := s.Enqueue(t.Context(), old, []string{"x"}, noon)
 	_, _, save := s.SaveFound(t.Context(), old, ingest.Asked{IDs: []string{"x"}}, Page(Titled("x", "X")))
@@ -180,11 +180,11 @@ func testAnotherRunsPieceIsFenced(t *testing.T, open Open) {
 	_, giveUp := s.GiveUp(t.Context(), old, "x", "")
 	for _, err := range []error{enqueue, save, restart, giveUp} {
 		if !errors.Is(err, ingest.ErrFenced) {
-			t.Errorf("a late write is %v", err)
+			t.Errorf("a late write is %v, want error %v", err, ingest.ErrFenced)
 		}
 	}
 	if st := Status(t, s, b.ID); st.Videos+st.Vanished+st.Waiting+st.PaidTwice+st.GivenUp > 0 {
-		t.Errorf("late writes left %+v", st)
+		t.Errorf("late writes left %+v, want none", st)
 	}
 }
 
@@ -201,11 +201,11 @@ func testACancelledBackfillEndsWithThePageInFlight(t *testing.T, open Open) {
 	ClaimNone(t, s, PiecesOf(b, "c", clock.move(time.Hour)))
 	ids := QueuedIDs(t, s, running)
 	if got := SaveFound(t, s, running, ids, ids...); got.State != ingest.Skipped || got.Videos != 50 {
-		t.Errorf("the page in flight left %+v", got)
+		t.Errorf("the page in flight left %+v, want %v and 50", got, ingest.Skipped)
 	}
 	Finish(t, s, other, ingest.Stopped, "units are spent")
 	if err := s.Finish(t.Context(), dead); !errors.Is(err, ingest.ErrFenced) {
-		t.Errorf("the dead one: %v", err)
+		t.Errorf("the dead one: %v, want error %v", err, ingest.ErrFenced)
 	}
 	st := Status(t, s, b.ID)
 	if st.Pieces[ingest.Skipped] != 4 || st.Open() != 0 || st.Videos != 50 || !st.Cancelled.Equal(noon.Add(time.Minute)) {
@@ -215,10 +215,10 @@ func testACancelledBackfillEndsWithThePageInFlight(t *testing.T, open Open) {
 		t.Errorf("cancelled twice: %v %v", did, err)
 	}
 	if n, err := s.RetryBackfill(t.Context(), b.ID); n != 0 || err != nil {
-		t.Errorf("retried %d, %v", n, err)
+		t.Errorf("retried %d, %v, want 0", n, err)
 	}
 	if _, err := s.FindBackfill(t.Context(), b.Identity()); !errors.Is(err, store.ErrNoBackfill) {
-		t.Errorf("its flags find it still: %v", err)
+		t.Errorf("its flags find it still: %v, want error %v", err, store.ErrNoBackfill)
 	}
 }
 
@@ -241,10 +241,10 @@ func testWhatFailedIsTriedAgainWhenAPersonSaysSo(t *testing.T, open Open) {
 		t.Errorf("failed %v, want %v; %v", failures, want, err)
 	}
 	if st := Status(t, s, b.ID); st.GivenUp != 1 || st.Vanished != 0 || st.Pieces[ingest.Failed] != 1 {
-		t.Errorf("%+v", st)
+		t.Errorf("%+v, want 1, 0 and 1", st)
 	}
 	if n, err := s.RetryBackfill(t.Context(), b.ID); n != 2 || err != nil {
-		t.Fatalf("retried %d pieces, %v", n, err)
+		t.Fatalf("retried %d pieces, %v, want 2", n, err)
 	}
 	first, second := Claim(t, s, PiecesOf(b, "a", clock.now())), Claim(t, s, PiecesOf(b, "a", clock.now()))
 	ClaimNone(t, s, PiecesOf(b, "a", clock.now()))

@@ -69,7 +69,7 @@ func TestACopyComesBackAsItWas(t *testing.T) {
 		}
 		got, err := a.CopyInto(t.Context(), b, store.CopyOptions{})
 		if err != nil || got.Plain != 0 {
-			t.Fatalf("copied %+v, %v", got, err)
+			t.Fatalf("copied %+v, %v, want 0", got, err)
 		}
 		hashes = append(hashes, fmt.Sprint(got.Tables))
 		a = b
@@ -134,7 +134,7 @@ func TestLongAKilledCopyLeavesNothing(t *testing.T) {
 			if err := cmd.Wait(); err == nil {
 				break
 			} else if cmd.ProcessState.ExitCode() >= 0 {
-				t.Fatalf("seed %d, after %d kills: %s", seed, kills, said.String())
+				t.Fatalf("seed %d, after %d kills: %s, want less than 0", seed, kills, said.String())
 			}
 			kills++
 		}
@@ -147,7 +147,7 @@ func TestLongAKilledCopyLeavesNothing(t *testing.T) {
 			t.Errorf("seed %d, after %d kills: %+v, %v", seed, kills, got, err)
 		}
 		if kills < 3 {
-			t.Errorf("it was killed %d times: that proves little", kills)
+			t.Errorf("it was killed %d times: that proves little, want at least 3", kills)
 		}
 		t.Logf("killed %d times, seed %d", kills, seed)
 		if err := b.Close(); err != nil {
@@ -200,7 +200,7 @@ func TestLongManyVideosAreCopied(t *testing.T) {
 		}
 		t.Logf("%d rows to %s: %.1f s", rows, strings.SplitN(target.Path(), ":", 2)[0], time.Since(began).Seconds())
 		if r, err := target.Search(t.Context(), store.SearchQuery{Text: "word1234 title", Limit: 5}); err != nil || len(r.Items) != 5 {
-			t.Errorf("a search finds %d videos, %v", len(r.Items), err)
+			t.Errorf("a search finds %d videos, %v, want 5", len(r.Items), err)
 		}
 		s = target
 	}

@@ -106,7 +106,7 @@ func testPagesOfAResultTogetherAreTheWhole(t *testing.T, open Open) {
 		for pages := 0; pages == 0 || q.After != ""; pages++ {
 			r, err := s.Search(t.Context(), q)
 			if err != nil || pages > 5 {
-				t.Fatalf("%s, page %d: %v", order, pages, err)
+				t.Fatalf("%s, page %d: %v, want at most 5", order, pages, err)
 			}
 			for _, h := range r.Items {
 				if met[h.Video.ID] {

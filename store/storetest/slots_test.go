@@ -68,7 +68,7 @@ func testASlotReleasedTooLateIsSuperseded(t *testing.T, open Open) {
 	ClaimNone(t, s, By("b", noon))
 	slots, err := s.ListSlots(t.Context(), store.SlotFilter{State: ingest.Skipped})
 	if err != nil || len(slots) != 1 || slots[0].Reason != "superseded by the slot of 2026-02-14 12:05:00Z" {
-		t.Errorf("skipped %+v, %v", slots, err)
+		t.Errorf("skipped %+v, %v, want 1 and \"superseded by the slot of 2026-02-14 12:05:00Z\"", slots, err)
 	}
 }
 
@@ -79,7 +79,7 @@ func testTwoSlotsOfASeriesNeverRunAtOnce(t *testing.T, open Open) {
 	AddDue(t, s, Due("US", noon.Add(time.Minute)), Due("GB", noon))
 	other := Claim(t, s, By("b", noon))
 	if other.Key != "GB" {
-		t.Errorf("claimed %s %s while %s runs", other.Key, other.DueAt, first.DueAt)
+		t.Errorf("claimed %s %s while %s runs, want \"GB\"", other.Key, other.DueAt, first.DueAt)
 	}
 	Finish(t, s, other, ingest.Done, "")
 	ClaimNone(t, s, By("b", clock.now()))
@@ -273,7 +273,7 @@ func testOnlyTheLastClaimMayWrite(t *testing.T, open Open) {
 	}
 	WantStates(t, s, before...)
 	if found := Search(t, s, store.SearchQuery{Text: "late"}); len(found) > 0 {
-		t.Errorf("a fenced claim wrote %v", found)
+		t.Errorf("a fenced claim wrote %v, want none", found)
 	}
 	Finish(t, s, second, ingest.Done, "")
 	for name, write := range writes {
@@ -312,7 +312,7 @@ func testEachSlotIsClaimedOnceHoweverManyAsk(t *testing.T, open Open) {
 	wg.Wait()
 	for key, n := range claimed {
 		if n != 1 {
-			t.Errorf("%s was claimed %d times", key, n)
+			t.Errorf("%s was claimed %d times, want 1", key, n)
 		}
 	}
 	if len(claimed) != slots {

@@ -43,15 +43,15 @@ func testRefreshesAreCountedByDay(t *testing.T, open Open) {
 	}
 	now := noon.Add(ingest.RefreshAfter + time.Second)
 	if got, err := s.CountToRefresh(t.Context(), now, 9); err != nil || fmt.Sprint(got) != "[1 2 0 0 1 1]" {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("%v, %v, want \"[1 2 0 0 1 1]\"", got, err)
 	}
 	if got, err := s.CountToRefresh(t.Context(), now, 2); err != nil || got[0] != 1 || got[1] != 1 {
-		t.Errorf("of the oldest two: %v, %v", got, err)
+		t.Errorf("of the oldest two: %v, %v, want 1 and 1", got, err)
 	}
 	slot := RefreshSlot(t, s, now)
 	for early, want := range map[time.Duration]int{0: 1, day: 3, ingest.RefreshEarly: 5} {
 		if got, err := s.VideosToRefresh(t.Context(), now, early, 9); err != nil || len(got) != want || got[0] != "a" {
-			t.Errorf("%v early: %q, %v", early, got, err)
+			t.Errorf("%v early: %q, %v, want %v and \"a\"", early, got, err, want)
 		}
 	}
 	clock.move(now.Sub(clock.now()))
@@ -175,11 +175,11 @@ func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, o
 	}
 	slot, absences = saveVideos(t, s, slot, now.Add(59*time.Minute), ingest.Asked{IDs: []string{"gone", "c"}}, "c")
 	if slot.Videos != 3 || absences.Deleted != 0 {
-		t.Errorf("asked again too soon: %d videos counted, %+v", slot.Videos, absences)
+		t.Errorf("asked again too soon: %d videos counted, %+v, want 3 and 0", slot.Videos, absences)
 	}
 	slot, absences = saveVideos(t, s, slot, now.Add(2*time.Hour), ingest.Asked{IDs: []string{"gone"}})
 	if absences.Deleted != 0 {
-		t.Errorf("an empty answer deletes %d", absences.Deleted)
+		t.Errorf("an empty answer deletes %d, want 0", absences.Deleted)
 	}
 	slot, absences = saveVideos(t, s, slot, now.Add(3*time.Hour), ingest.Asked{IDs: []string{"a", "gone"}}, "a")
 	if absences.Deleted != 0 {
@@ -199,18 +199,18 @@ func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, o
 		}
 	}
 	if c, err := s.Chart(t.Context(), "US", now, false); err != nil || c.Items[1].Video.Title != "" {
-		t.Errorf("the chart shows a deleted title: %q, %v", c.Items[1].Video.Title, err)
+		t.Errorf("the chart shows a deleted title: %q, %v, want \"\"", c.Items[1].Video.Title, err)
 	}
 	if h, err := s.History(t.Context(), store.HistoryQuery{VideoID: "gone"}); err != nil || h.Video.Description != "" {
-		t.Errorf("the deleted video's description is kept: %q, %v", h.Video.Description, err)
+		t.Errorf("the deleted video's description is kept: %q, %v, want \"\"", h.Video.Description, err)
 	}
 	Chart(t, s, "US", now.Add(5*time.Hour), Page(Titled("gone", "Wieder da")))
 	if got := Search(t, s, store.SearchQuery{Text: "wieder"}); len(got) != 1 || len(doubted(t, s, now.Add(day))) != 0 {
-		t.Errorf("the returned video is found %d times", len(got))
+		t.Errorf("the returned video is found %d times, want 1 and 0", len(got))
 	}
 	saveVideos(t, s, slot, now.Add(6*time.Hour), ingest.Asked{IDs: []string{"gone", "a"}}, "a")
 	if got := Ranks(t, s, "US"); got != "1 gone" {
-		t.Errorf("after its return and one omission the chart is %q", got)
+		t.Errorf("after its return and one omission the chart is %q, want \"1 gone\"", got)
 	}
 }
 
@@ -254,13 +254,13 @@ func testAnAnswerThatLacksMuchProvesNothing(t *testing.T, open Open) {
 		t.Errorf("the first proof: %+v", absences)
 	}
 	if _, absences = saveVideos(t, s, slot, now.Add(50*time.Hour), ask, witnesses...); absences.Deleted != 10 {
-		t.Errorf("the second proof: %+v", absences)
+		t.Errorf("the second proof: %+v, want 10", absences)
 	}
 	if p, v, err := s.Sweep(t.Context(), now.Add(50*time.Hour)); err != nil || p != 0 || v != 0 {
-		t.Errorf("swept %d, %d, %v", p, v, err)
+		t.Errorf("swept %d, %d, %v, want 0 and 0", p, v, err)
 	}
 	if p, _, err := s.Sweep(t.Context(), noon.Add(ingest.KeepFor+time.Second)); err != nil || p != 20 {
-		t.Errorf("%d placements deleted after KeepFor, %v", p, err)
+		t.Errorf("%d placements deleted after KeepFor, %v, want 20", p, err)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestNoMouthAsksTheClock(t *testing.T) {
 		}
 	})
 	if files < 40 {
-		t.Errorf("only %d files were read", files)
+		t.Errorf("only %d files were read, want at least 40", files)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestEnglishKeepsItsAllowance(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(all) < 10000 {
-		t.Fatalf("read %d sentences: the scan is broken", len(all))
+		t.Fatalf("read %d sentences: the scan is broken, want at least 10000", len(all))
 	}
 	byKind, byPackage, lines := map[string]int{}, map[string]int{}, map[string][]string{}
 	for _, s := range all {

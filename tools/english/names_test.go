@@ -33,6 +33,6 @@ func TestNamesOfTestsAreShort(t *testing.T) {
 		return err
 	})
 	if err != nil || names < 1000 {
-		t.Errorf("read %d names, %v: the scan is broken", names, err)
+		t.Errorf("read %d names, %v: the scan is broken, want at least 1000", names, err)
 	}
 }

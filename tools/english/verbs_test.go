@@ -49,7 +49,7 @@ func TestVerbsInNamesStandInTheGlossary(t *testing.T) {
 	}
 	names, err := exportedNames(os.DirFS(root))
 	if err != nil || len(names) < 1000 {
-		t.Fatalf("read %d names, %v: the scan is broken", len(names), err)
+		t.Fatalf("read %d names, %v: the scan is broken, want at least 1000", len(names), err)
 	}
 	for name, file := range names {
 		for word := range strings.FieldsSeq(unCamel(name)) {

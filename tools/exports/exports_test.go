@@ -70,10 +70,10 @@ func TestPlantedNamesAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := exported(parse(t, file)); strings.Join(got, " ") != "A D F H" {
-		t.Errorf("exported: %q", got)
+		t.Errorf("exported: %q, want \"A D F H\"", got)
 	}
 	if got := uses(parse(t, file)); strings.Join(got, " ") != "Cost" {
-		t.Errorf("used: %q", got)
+		t.Errorf("used: %q, want \"Cost\"", got)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestPackagesFormNoKnots(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(found) < 20 {
-		t.Fatalf("only %d packages were measured", len(found))
+		t.Fatalf("only %d packages were measured, want at least 20", len(found))
 	}
 	for _, p := range found {
 		most := maxCycle
@@ -62,7 +62,7 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 		return nil
 	})
 	if err != nil || files < 200 {
-		t.Errorf("%d files were read, %v", files, err)
+		t.Errorf("%d files were read, %v, want at least 200", files, err)
 	}
 }
 
