@@ -257,5 +257,11 @@ CREATE VIRTUAL TABLE video_text USING fts5 (
 -- The words of the index, and how many videos have each: a view.
 CREATE VIRTUAL TABLE video_words USING fts5vocab (video_text, row);
 
+-- Each word of the index, and some that were in it since the last sweep. A search for other spellings looks here which
+-- of the many it tries are words at all: in the index that takes twenty times as long.
+CREATE TABLE words (
+    word TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
 -- The place of each word in each video: doctor compares it with the videos.
 CREATE VIRTUAL TABLE video_places USING fts5vocab (video_text, instance);

@@ -167,6 +167,14 @@ func (s indexSums) compare(ctx context.Context, tx *txn) (found []string, err er
 	if err == nil {
 		beginnings, err = s.wrongBeginnings(ctx, tx)
 	}
+	words := 0
+	if err == nil && videos == 0 {
+		err = tx.QueryRowContext(ctx, `SELECT count(*) FROM video_words WHERE term NOT IN (SELECT word FROM words)`).
+			Scan(&words)
+	}
+	if words > 0 {
+		found = append(found, counted("words lacks %d word{|s} of video_text", words))
+	}
 	if videos > 0 {
 		found = append(found, counted("video_text holds other words than %d video{|s} {has|have}", videos))
 	}

@@ -15,7 +15,8 @@ func TestEveryColumnIsCopied(t *testing.T) {
 	var want []string
 	rows, err := db.QueryContext(t.Context(), `
 		SELECT l.name || '.' || c.name FROM pragma_table_list AS l, pragma_table_info(l.name) AS c
-		WHERE l.schema = 'main' AND l.type = 'table' AND l.name NOT LIKE 'sqlite%'`)
+		WHERE l.schema = 'main' AND l.type = 'table' AND l.name NOT LIKE 'sqlite%'
+			AND l.name <> 'words'`) // they are made from the index
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,12 +147,21 @@ func (x *index) vocabulary(ctx context.Context) text.Vocabulary {
 			}
 			return x.has(ctx, text.Phrase(words), word, false, documents)
 		},
-		Any: func(rows [][]string) (bool, error) {
-			phrases := make([]string, len(rows))
-			for i, words := range rows {
-				phrases[i] = text.Phrase(words)
+		Words: func(words []string) (map[string]bool, error) {
+			missing := unread(x.kept.words, keptVideos, words)
+			if len(missing) == 0 {
+				return x.kept.words, nil
 			}
-			return x.has(ctx, strings.Join(phrases, " OR "), "", false, 1)
+			var found sql.NullString
+			err := x.tx.QueryRowContext(ctx, `SELECT group_concat(value, ' ') FROM json_each(?1)
+				WHERE EXISTS (SELECT 1 FROM words WHERE word = value)`, listJSON(missing)).Scan(&found)
+			for _, word := range missing {
+				x.kept.words[word] = false
+			}
+			for word := range strings.FieldsSeq(found.String) {
+				x.kept.words[word] = true
+			}
+			return x.kept.words, err
 		},
 	}
 }

@@ -45,7 +45,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 		{&placements, few(sweepSlots, oldPlacements)}, {&videos, library}, {&others, few(sweepVideos, goneVideos)},
 		{&others, few(sweepRows, oldAbsences)}, {&others, few(sweepRows, oldSlots)}, {&others, few(sweepRows, oldVanished)},
 		{&others, sweepWaiting}, {&others, sweepPieces}, {&others, few(sweepRows, oldBackfills)},
-		{&others, few(sweepRows, emptyBlocks)},
+		{&others, few(sweepRows, emptyBlocks)}, {&others, s.sweepWords()},
 	} {
 		err := s.runSteps(ctx, "delete old data", func(tx *txn) (bool, error) {
 			n, err := part.sweep(ctx, tx, cutoff)
@@ -172,6 +172,25 @@ func sweepWaiting(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
 		`UPDATE pieces SET waiting = '[]' WHERE slot IN (SELECT CAST(value AS bigint) FROM json_each(?1))`,
 		`UPDATE slots SET token = '', token_at = NULL, pages = 0
 			WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
+}
+
+// sweepWords returns a sweep of the words that have left the index, some at a time in alphabetical order.
+func (s *Store) sweepWords() func(context.Context, *txn, time.Time) (int, error) {
+	from := ""
+	return func(ctx context.Context, tx *txn, _ time.Time) (n int, err error) {
+		if s.engine != nil {
+			return 0, nil // an engine does that itself
+		}
+		last := from
+		if err = tx.QueryRowContext(ctx, `SELECT count(*), coalesce(max(word), '')
+			FROM (SELECT word FROM words WHERE word > ?1 ORDER BY word LIMIT ?2) AS next`, from, sweepRows).
+			Scan(&n, &last); err == nil {
+			_, err = tx.ExecContext(ctx, `DELETE FROM words WHERE word > ?1 AND word <= ?2
+				AND word NOT IN (SELECT term FROM video_words WHERE term > ?1 AND term <= ?2)`, from, last)
+		}
+		from = last
+		return n, err
+	}
 }
 
 // endedBackfills selects backfills with no open piece, and no fetch since the cutoff ?1.

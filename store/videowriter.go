@@ -293,14 +293,25 @@ func (t texts) add(id int64, v ingest.Video) {
 // write writes the index rows. It must precede any deletion in the transaction. It is one statement, as FTS5 writes a
 // segment for each.
 func (t texts) write(ctx context.Context, tx *txn) error {
-	rows := make([][5]any, 0, len(t))
+	rows, words := make([][5]any, 0, len(t)), map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(t)) {
 		rows = append(rows, [5]any{id, t[id][0], t[id][1], t[id][2], t[id][3]})
+		for _, field := range t[id] {
+			for word := range strings.FieldsSeq(field) {
+				words[word] = true
+			}
+		}
+	}
+	if err := execJSON(ctx, tx, addWords, slices.Sorted(maps.Keys(words))); err != nil {
+		return err
 	}
 	return execJSON(ctx, tx, `
 		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags, description)
 		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?1)`, rows)
 }
+
+// addWords keeps the words in ?1. An engine does that itself.
+const addWords = `INSERT OR IGNORE INTO words SELECT value FROM json_each(?1)`
 
 // repairStep is how many index rows one transaction writes, so that other writers wait only milliseconds.
 const repairStep = 200

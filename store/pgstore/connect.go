@@ -73,7 +73,9 @@ func (c *connection) ExecContext(ctx context.Context, query string, args []drive
 	if script, ok := strings.CutPrefix(query, asIs); ok {
 		return driver.ResultNoRows, c.simple(ctx, script)
 	}
-	query, args = translate(query, args)
+	if query, args = translate(query, args); query == "" {
+		return driver.RowsAffected(0), nil
+	}
 	return c.Conn.ExecContext(ctx, query, args)
 }
 

@@ -212,6 +212,8 @@ CREATE TABLE video_words (
     doc  bigint NOT NULL
 ) WITH (fillfactor = 80);
 
+CREATE VIEW words AS SELECT term AS word FROM video_words;
+
 CREATE FUNCTION count_words() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP <> 'INSERT' THEN

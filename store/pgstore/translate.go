@@ -25,6 +25,7 @@ var dialect = []struct {
 	{regexp.MustCompile(`(^|[\s(,])(-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+))`), "$1$2::float8"},
 	{regexp.MustCompile(`\bgroup_concat\(`), "string_agg("}, // only a superuser can define such an aggregate in Postgres
 	{regexp.MustCompile(`\bvideo_text MATCH (\?\d*)`), "words @@ fts $1::tsquery"},
+	{regexp.MustCompile(`(?s)^INSERT OR IGNORE INTO words .*`), ""}, // a trigger counts the words
 	{
 		regexp.MustCompile(
 			`INSERT OR REPLACE INTO video_text \(rowid, title, channel, tags, description\)\s+` +

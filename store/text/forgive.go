@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -23,8 +24,8 @@ type Vocabulary struct {
 	Like func(prefix string, word func(text string, documents int)) error
 	// Has reports whether at least that many documents have these words in a row.
 	Has func(words []string, documents int) (bool, error)
-	// Any reports whether a document has one of these rows of words.
-	Any func(rows [][]string) (bool, error)
+	// Words says of each word whether a document may have it: Has knows.
+	Words func(words []string) (map[string]bool, error)
 }
 
 // Forgive adds other spellings of the query's words that the vocabulary has: in another alphabet, one letter off (two
@@ -35,42 +36,44 @@ func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 	if len(q) > maxForgiven {
 		return q, nil
 	}
+	var tried []string
+	for i := range q {
+		plural, splits, joined := q.forms(i)
+		tried = append(tried, slices.Concat(slices.Concat(plural, splits, joined)...)...)
+	}
+	words, err := v.Words(tried)
+	if err != nil {
+		return q, err
+	}
+	unknown := func(tokens []string) bool {
+		return slices.ContainsFunc(tokens, func(token string) bool { return !words[token] })
+	}
 	out := slices.Clone(q)
 	for i := range out {
 		c := &out[i]
-		if c.not || c.exact || utf8.RuneCountInString(c.tokens[0]) > maxLetters {
+		if !c.forgivable() {
 			continue
 		}
 		c.others = nil
-		known, err := v.Has(c.tokens, usual)
-		if err != nil {
-			return q, err
-		}
-		tries := c.plural()
-		if splits := c.split(); !known && len(splits) > 0 {
-			if has, err := v.Any(splits); err != nil {
-				return q, err
-			} else if has {
-				tries = append(tries, splits...)
+		plural, splits, joined := q.forms(i)
+		if splits = slices.DeleteFunc(splits, unknown); len(splits) > 0 || !spelled {
+			known, err := v.Has(c.tokens, usual)
+			if err == nil && !known && !spelled {
+				err = errors.Join(c.transcribed(v), c.misspelled(v))
 			}
-		}
-		if !known && !spelled {
-			for _, add := range []func(Vocabulary) error{c.transcribed, c.misspelled} {
-				if err := add(v); err != nil {
-					return q, err
-				}
-			}
-		}
-		if i > 0 && !q[i-1].not && !q[i-1].exact {
-			tries = append(tries, joined(q[i-1], q[i]))
-		}
-		if i < len(q)-1 && !q[i+1].not && !q[i+1].exact {
-			tries = append(tries, joined(q[i], q[i+1]))
-		}
-		for _, tokens := range tries {
-			has, err := v.Has(tokens, 1)
 			if err != nil {
 				return q, err
+			}
+			if known {
+				splits = nil
+			}
+		}
+		for _, tokens := range slices.DeleteFunc(slices.Concat(plural, splits, joined), unknown) {
+			has := len(tokens) == 1 // the vocabulary has it
+			if !has {
+				if has, err = v.Has(tokens, 1); err != nil {
+					return q, err
+				}
 			}
 			if has && !slices.ContainsFunc(c.others, func(other []string) bool { return slices.Equal(other, tokens) }) {
 				c.others = append(c.others, tokens)
@@ -80,28 +83,45 @@ func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 	return out, nil
 }
 
-// joined returns two clauses written as one word.
-func joined(a, b clause) []string {
-	return []string{strings.Join(a.tokens, "") + strings.Join(b.tokens, "")}
+// forgivable reports whether other spellings of the clause count.
+func (c clause) forgivable() bool {
+	return !c.not && !c.exact && utf8.RuneCountInString(c.tokens[0]) <= maxLetters
+}
+
+// forms returns other forms of a clause, each a row of words: with an s added or removed; its word as two, or its
+// tokens as one (spiderman, don't); and written as one word with each of its neighbours.
+func (q Query) forms(i int) (plural, splits, joined [][]string) {
+	c := q[i]
+	if !c.forgivable() {
+		return nil, nil, nil
+	}
+	if len(c.tokens) > 1 {
+		splits = [][]string{{strings.Join(c.tokens, "")}}
+	} else {
+		plural, splits = c.plural(), c.split()
+	}
+	for first := max(i-1, 0); first <= i && first+1 < len(q); first++ {
+		if other := q[2*first+1-i]; !other.not && !other.exact {
+			joined = append(joined, []string{strings.Join(slices.Concat(q[first].tokens, q[first+1].tokens), "")})
+		}
+	}
+	return plural, splits, joined
 }
 
 // plural returns the word with an s added or removed.
 func (c clause) plural() [][]string {
 	word, cut := strings.CutSuffix(c.tokens[0], "s")
-	switch {
-	case len(c.tokens) > 1 || len(word) < 3:
+	if len(word) < 3 {
 		return nil
-	case !cut:
+	}
+	if !cut {
 		word += "s"
 	}
 	return [][]string{{word}}
 }
 
-// split returns all ways to write a word as two, or its tokens as one: spiderman, don't.
+// split returns all ways to write the word as two.
 func (c clause) split() (all [][]string) {
-	if len(c.tokens) > 1 {
-		return [][]string{joined(c, clause{})}
-	}
 	word := c.tokens[0]
 	for i := range word {
 		if i > 0 {

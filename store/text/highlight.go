@@ -15,7 +15,8 @@ type Span = [2]int
 type Located struct {
 	tokens []string
 	places []place // of each token
-	starts []int32 // for every byte of the folded text, the rune of the text where its piece begins; and the text's end
+	starts []int32 // for every byte of the folded text, the rune of the text where its piece begins; and the text's end; nil: ASCII
+	text   string
 }
 
 // place is where a token begins in the folded text.
@@ -33,7 +34,7 @@ func (q Query) Highlight(title Located) []Span {
 		}
 		for i := range title.tokens {
 			if n, _ := c.leads(title.tokens[i:]); n > 0 {
-				spans = append(spans, Span{int(title.starts[title.places[i].at]), title.end(c, i+n-1)})
+				spans = append(spans, Span{title.runeAt(int(title.places[i].at)), title.end(c, i+n-1)})
 			}
 		}
 	}
@@ -48,12 +49,31 @@ func (l Located) end(c clause, i int) int {
 		token = last
 	}
 	end := int(l.places[i].at) + len(token)
+	if l.starts == nil {
+		return end
+	}
 	for _, start := range l.starts[end:] {
 		if start != l.starts[end-1] {
 			return int(start)
 		}
 	}
 	return int(l.starts[len(l.starts)-1])
+}
+
+// runeAt returns the rune of the text where the piece of a byte of the folded text begins.
+func (l Located) runeAt(at int) int {
+	if l.starts == nil {
+		return at
+	}
+	return int(l.starts[at])
+}
+
+// Tokens returns the text's tokens.
+func (l Located) Tokens() []string {
+	if l.tokens == nil {
+		return Tokens(l.text)
+	}
+	return l.tokens
 }
 
 // join sorts spans and merges touching ones.
@@ -72,18 +92,22 @@ func join(spans []Span) []Span {
 
 // Locate cuts a text as Normalize does. Spelling keeps the number of runes. It folds piece by piece; if that differs
 // from folding the whole, which no text in use does, it returns nothing.
-func Locate(text string) (l Located) {
-	text = spell(text)
-	folded, alike := make([]byte, 0, len(text)), true // alike: each rune is a piece, and all are folded as in the whole
-	l.starts = make([]int32, 0, len(text)+1)
-	runes := int32(0)
-	if isASCII(text) {
-		folded = append(folded, fold(text)...)
-		for range text {
-			l.starts, runes = append(l.starts, runes), runes+1
-		}
-		text = ""
+func Locate(text string) Located {
+	spelt := spell(text)
+	if isASCII(spelt) {
+		return locate(fold(spelt), nil, text)
 	}
+	folded, starts := foldPieces(spelt)
+	if starts == nil {
+		return Located{text: text}
+	}
+	return locate(folded, starts, text)
+}
+
+// foldPieces folds a text piece by piece.
+func foldPieces(text string) (string, []int32) {
+	folded, alike := make([]byte, 0, len(text)), true // alike: each rune is a piece, and all are folded as in the whole
+	starts, runes := make([]int32, 0, len(text)+1), int32(0)
 	for rest := text; rest != ""; {
 		piece, n, letter := cutPiece(rest)
 		rest = rest[len(piece):]
@@ -93,17 +117,22 @@ func Locate(text string) (l Located) {
 		} else {
 			folded, alike = append(folded, fold(piece)...), false
 		}
-		for len(l.starts) < len(folded) {
-			l.starts = append(l.starts, runes)
+		for len(starts) < len(folded) {
+			starts = append(starts, runes)
 		}
 		runes += int32(n)
 	}
 	if !alike && string(folded) != fold(text) {
-		return Located{}
+		return "", nil
 	}
-	l.starts = append(l.starts, runes)
-	l.tokens, l.places = make([]string, 0, len(folded)/5), make([]place, 0, len(folded)/5)
-	for w := range words(string(folded)) {
+	return string(folded), append(starts, runes)
+}
+
+// locate cuts a folded text.
+func locate(folded string, starts []int32, text string) Located {
+	n := len(folded) / 5
+	l := Located{make([]string, 0, n), make([]place, 0, n), starts, text}
+	for w := range words(folded) {
 		first := len(l.tokens)
 		l.tokens = w.tokens(l.tokens, true)
 		for _, token := range l.tokens[first:] {

@@ -40,9 +40,8 @@ type Document struct {
 	letters float64  // their number
 }
 
-// NewDocument returns the document of a title and of the tokens of a channel's name.
-func NewDocument(title string, channel []string) Document {
-	tokens := Tokens(title)
+// NewDocument returns the document of a title, its tokens, and the tokens of a channel's name.
+func NewDocument(title string, tokens, channel []string) Document {
 	return Document{title, strings.ToLower(title), tokens, squares(tokens), channel, runes(channel)}
 }
 
