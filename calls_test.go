@@ -53,7 +53,8 @@ func TestContactIsAsTheNewestCallsSay(t *testing.T) {
 			sum.Merge(both[0])
 			sum.Merge(both[1])
 			c := sum.Contact()
-			if !c.AnsweredAt.Equal(at(tt.answered)) || c.SilentSince.IsZero() != (tt.silent < 0) || tt.silent >= 0 && !c.SilentSince.Equal(at(tt.silent)) || c.Unanswered != tt.unanswered {
+			if !c.AnsweredAt.Equal(at(tt.answered)) || c.SilentSince.IsZero() != (tt.silent < 0) ||
+				tt.silent >= 0 && !c.SilentSince.Equal(at(tt.silent)) || c.Unanswered != tt.unanswered {
 				t.Errorf("%s: %+v", tt.name, c)
 			}
 		}

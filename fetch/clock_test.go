@@ -47,7 +47,8 @@ func TestAClockThatIsAheadChangesNothing(t *testing.T) {
 		asked := 0
 		b.run.Date = func(context.Context) (time.Time, error) { asked++; return start.Add(tt.date), tt.unasked }
 		worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
-		if errors.Is(err, ingest.ErrClock) != tt.refused || !tt.refused && err != nil || b.table.swept != tt.swept || len(b.upstream.calls) != tt.calls || asked == 0 {
+		if errors.Is(err, ingest.ErrClock) != tt.refused || !tt.refused && err != nil || b.table.swept != tt.swept ||
+			len(b.upstream.calls) != tt.calls || asked == 0 {
 			t.Errorf("%s: %v: swept %d times, %d calls, asked for the date %d times: %s", tt.name, err, b.table.swept, len(b.upstream.calls), asked, states(worked))
 		}
 		if tt.refused && (len(b.table.slots) != 1 || !strings.Contains(err.Error(), "timedatectl")) {

@@ -227,7 +227,8 @@ func TestRegionsThatAreAllForbiddenAreOneCondition(t *testing.T) {
 	}
 	b = newBench(t, 1000, "US", "GB", "DE", "FR")
 	b.upstream.pages, b.upstream.answer = 1, forbid(1)
-	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); err != nil || states(worked) != "US failed 0; GB done 1; DE done 1; FR done 1; " {
+	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); err != nil ||
+		states(worked) != "US failed 0; GB done 1; DE done 1; FR done 1; " {
 		t.Errorf("one region alone: %s, %v, want \"US failed 0; GB done 1; DE done 1; FR done 1; \"", states(worked), err)
 	}
 }

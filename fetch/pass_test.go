@@ -166,7 +166,8 @@ func TestADoubtedNoIsAskedAgain(t *testing.T) {
 	b := newBench(t, 1000, "US", "GB")
 	b.upstream.answer = on(fetch.Spent, 1)
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
-	if err != nil || states(worked) != "US stopped 0; GB stopped 0; " || worked[0].RetryAt.Sub(b.now) > 7*time.Minute || !strings.Contains(worked[0].Reason, "tries again") {
+	if err != nil || states(worked) != "US stopped 0; GB stopped 0; " || worked[0].RetryAt.Sub(b.now) > 7*time.Minute ||
+		!strings.Contains(worked[0].Reason, "tries again") {
 		t.Fatalf("%s %q, retry at %s, %v", states(worked), worked[0].Reason, worked[0].RetryAt, err)
 	}
 	b.now = b.now.Add(7 * time.Minute)
@@ -425,7 +426,8 @@ func TestAChartWhosePageFailsGoesOnInTheNextRun(t *testing.T) {
 			return nil
 		}
 		worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
-		if err != nil || states(worked) != "US due 1; " || !worked[0].RetryAt.Equal(start.Add(time.Minute)) || worked[0].Reason == "" || b.run.Notes.(*notes).text != "" {
+		if err != nil || states(worked) != "US due 1; " || !worked[0].RetryAt.Equal(start.Add(time.Minute)) || worked[0].Reason == "" ||
+			b.run.Notes.(*notes).text != "" {
 			t.Fatalf("the first run: %s, again at %s: %s, %v", states(worked), worked[0].RetryAt, worked[0].Reason, err)
 		}
 		b.now, b.upstream.calls = start.Add(tt.later), b.upstream.calls[:5:5]

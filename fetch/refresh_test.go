@@ -250,7 +250,8 @@ func TestARefreshWhoseCallFailsIsTriedAgainWithinTheHour(t *testing.T) {
 		t.Errorf("%d calls for %d tries, want retries in the first one only", calls, len(tried))
 	}
 	b.upstream.answer, b.now = nil, start.Add(4*time.Hour)
-	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{slot.Series()}}); err != nil || len(worked) != 1 || worked[0].State != ingest.Done {
+	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{slot.Series()}}); err != nil ||
+		len(worked) != 1 || worked[0].State != ingest.Done {
 		t.Errorf("once it answers: %s %v, want 1 and %v", states(worked), err, ingest.Done)
 	}
 }

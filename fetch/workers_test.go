@@ -277,7 +277,8 @@ func TestAPanicFailsItsSlotAndHarmsNoOther(t *testing.T) {
 		t.Fatalf("%s %v, want \"US failed 1; GB done 4; \"", states(worked), err)
 	}
 	row := b.table.slot(worked[0].SlotKey)
-	if row.State != ingest.Failed || !strings.HasPrefix(row.Reason, "panic: index out of range in the upstream é") || strings.Contains(row.Reason, "\n") || len(row.Reason) > 310 {
+	if row.State != ingest.Failed || !strings.HasPrefix(row.Reason, "panic: index out of range in the upstream é") ||
+		strings.Contains(row.Reason, "\n") || len(row.Reason) > 310 {
 		t.Errorf("the row is %s: %q", row.State, row.Reason)
 	}
 	if row.Units != 2 || !strings.Contains(log.String(), "workers_test.go") {

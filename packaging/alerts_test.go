@@ -69,7 +69,8 @@ func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 		for _, target := range p.Targets {
 			if m := regexp.MustCompile(`by \((\w+)\).* \|= ("[^"]+") \| logfmt \| unwrap (\w+)`).FindStringSubmatch(target.Expr); m != nil { // it counts lines of the log
 				source := read(t, "../quota/httplimit/seen.go")
-				if line := regexp.MustCompile(`(?s)LogAttrs\(ctx, slog.LevelInfo, ` + m[2] + `,.*?\n}`).FindString(source); !strings.Contains(line, strconv.Quote(m[1])) || !strings.Contains(line, strconv.Quote(m[3])) {
+				if line := regexp.MustCompile(`(?s)LogAttrs\(ctx, slog.LevelInfo, ` + m[2] + `,.*?\n}`).FindString(source); !strings.Contains(line, strconv.Quote(m[1])) ||
+					!strings.Contains(line, strconv.Quote(m[3])) {
 					t.Errorf("the panel %s reads a line %s with %s and %s, which nothing logs", p.Title, m[2], m[1], m[3])
 				}
 				continue

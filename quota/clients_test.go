@@ -44,7 +44,8 @@ func TestAClientsOwnLimitIsPartOfTheSameTake(t *testing.T) {
 	if got.Allowed || !strings.HasSuffix(got.Refusal.Pool, "@reports") {
 		t.Fatalf("a third search: %+v", got.Refusal)
 	}
-	if said := d.Explain(t.Context(), got); strings.Contains(said, "provider's own day") || strings.Contains(said, "costs.yaml") || !strings.Contains(said, "client reports") {
+	if said := d.Explain(t.Context(), got); strings.Contains(said, "provider's own day") || strings.Contains(said, "costs.yaml") ||
+		!strings.Contains(said, "client reports") {
 		t.Errorf("said %q of a limit that the provider knows nothing of", said)
 	}
 	if used := d.pool("units").Windows[0].Used; used != 200 {

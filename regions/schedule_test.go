@@ -188,7 +188,8 @@ func TestBadTimingIsRefusedWithAHint(t *testing.T) {
 			t.Errorf("every %v, cron %q: %v, want it to say %q", c.job.Every, c.job.Cron, err, c.says)
 		}
 	}
-	if _, err := regions.NewSchedule([]ingest.Job{chart(time.Hour, ""), chart(time.Hour, "")}); err == nil || !strings.Contains(err.Error(), "give each its own name") {
+	if _, err := regions.NewSchedule([]ingest.Job{chart(time.Hour, ""), chart(time.Hour, "")}); err == nil ||
+		!strings.Contains(err.Error(), "give each its own name") {
 		t.Errorf("two jobs of one name: got %v, want the advice to give each its own name", err)
 	}
 }

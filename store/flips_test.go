@@ -99,7 +99,8 @@ func TestAnIndexThatHoldsOtherWordsIsFoundAndBuiltAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := checkFile(t, dir)
-	if err != nil || len(found) != 2 || found[0] != "video_text holds other words than 1 video has" || !strings.HasPrefix(found[1], "video_text lists other videos for ") {
+	if err != nil || len(found) != 2 || found[0] != "video_text holds other words than 1 video has" ||
+		!strings.HasPrefix(found[1], "video_text lists other videos for ") {
 		t.Errorf("found %q, %v, want 2, \"video_text holds other words than 1 video has\" and \"video_text lists other videos for \" at the beginning", found, err)
 	}
 	if r := repair(t, dir); !slices.Equal(r.Done, []string{"emptied the index, which was damaged", "indexed 60 videos"}) || r.Broken != "" {

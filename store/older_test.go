@@ -43,7 +43,8 @@ func TestOlderBringsEveryVideoThatIsOldOnce(t *testing.T) {
 func TestAStepOfOlderContinuesWithinTheDay(t *testing.T) {
 	s, _ := newStore(t)
 	got := queryPlan(t, s, store.OlderVideos, noon.Unix()/86400, 5, noon.Unix()/86400, noon.UnixMilli(), 50)
-	if strings.Contains(got, "SCAN video") || !strings.Contains(got, "videos_fetched (fetched_day=? AND rowid>?)") || !strings.Contains(got, "videos_fetched (fetched_day>? AND fetched_day<?)") {
+	if strings.Contains(got, "SCAN video") || !strings.Contains(got, "videos_fetched (fetched_day=? AND rowid>?)") ||
+		!strings.Contains(got, "videos_fetched (fetched_day>? AND fetched_day<?)") {
 		t.Errorf("the plan is\n%s", got)
 	}
 }

@@ -115,7 +115,8 @@ func sound(t *testing.T, s *store.Store) {
 	}
 	db := raw(t, s.Path())
 	defer func() { _ = db.Close() }()
-	if got, want := scalar[int](t, db, `SELECT count(*) FROM video_text('kanal')`), scalar[int](t, db, `SELECT count(*) FROM videos JOIN channels ON channels.id = channel WHERE channels.title LIKE '%kanal%'`); got < want {
+	want := scalar[int](t, db, `SELECT count(*) FROM videos JOIN channels ON channels.id = channel WHERE channels.title LIKE '%kanal%'`)
+	if got := scalar[int](t, db, `SELECT count(*) FROM video_text('kanal')`); got < want {
 		t.Errorf("a search finds %d videos of %d", got, want)
 	}
 	chart(t, s, "CA", noon, page(titled("v0001", "Film 0001 neu"), titled("never-seen", "Neu")))

@@ -63,7 +63,8 @@ func TestAStoreThatIsReplacedInUseTakesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := s.AddDue(t.Context(), []ingest.Slot{due("US", noon.Add(time.Hour))}); err == nil || !strings.Contains(err.Error(), "stop ingest serve, and start it again") {
+		if err := s.AddDue(t.Context(), []ingest.Slot{due("US", noon.Add(time.Hour))}); err == nil ||
+			!strings.Contains(err.Error(), "stop ingest serve, and start it again") {
 			t.Errorf("it went on: %v", err)
 		}
 	}

@@ -202,7 +202,8 @@ func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 	sim := newLoggedStandIn(t, youtubesim.Options{Seed: 5, Faults: faultsOf(t, "badtoken@4")}, now)
 	// Three days of search, some 400 videos: pages of 50 with tokens.
 	search := []string{"search", "e", "--from", "2026-02-01", "--to", "2026-02-04", "--slice", "3d", "--yes"}
-	if end := runJSON(t, exitPartial, search...); end.Outcome != "due" || end.Drew["search"] != 10 || !strings.Contains(end.Reason, "than the confirmed amount (10 search calls, 10 units)") {
+	if end := runJSON(t, exitPartial, search...); end.Outcome != "due" || end.Drew["search"] != 10 ||
+		!strings.Contains(end.Reason, "than the confirmed amount (10 search calls, 10 units)") {
 		t.Errorf("what the restart cost is within what was agreed to: %+v, want \"due\", 10 and \"than the confirmed amount (10 search calls, 10 units)\" in it", end)
 	}
 	end := runJSON(t, exitOK, search...)
@@ -224,7 +225,8 @@ func TestAnUpstreamThatIsSpentStopsABackfillCleanly(t *testing.T) {
 	at(t, start.Format(time.RFC3339))
 	ids := someIDs(t, 1000)
 	end := runJSON(t, exitStopped, "videos", ids, "--concurrency", "1")
-	if end.Outcome != "stopped" || end.Pieces["done"] != 12 || end.RetryAt == nil || end.RetryAt.Before(start.Add(4*time.Minute)) || end.RetryAt.After(start.Add(7*time.Minute)) {
+	if end.Outcome != "stopped" || end.Pieces["done"] != 12 || end.RetryAt == nil || end.RetryAt.Before(start.Add(4*time.Minute)) ||
+		end.RetryAt.After(start.Add(7*time.Minute)) {
 		t.Errorf("%+v", end)
 	}
 	calls := len(w.Log())
@@ -431,7 +433,8 @@ func TestARefreshFetchesOldVideosAgain(t *testing.T) {
 	if end.Outcome != "done" || end.Spent != plan.Price["units"].High || end.Videos+end.Vanished < old-50 || end.Videos+end.Vanished > old || seen == 0 {
 		t.Errorf("of %d old videos and %d new ones: %+v", old, seen, end)
 	}
-	if again := ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "refresh", "--older-than", "2d", "--again"); again.ID == plan.ID || again.Pieces["total"] != 0 || again.Outcome != "done" {
+	if again := ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "refresh", "--older-than", "2d", "--again"); again.ID == plan.ID ||
+		again.Pieces["total"] != 0 || again.Outcome != "done" {
 		t.Errorf("nothing is old any more: %+v", again)
 	}
 }

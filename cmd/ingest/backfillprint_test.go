@@ -208,7 +208,8 @@ func TestABackfillWhosePieceWaitsSaysUntilWhen(t *testing.T) {
 	if text := strings.Join(strings.Fields(out), " "); code != exitStopped || !strings.HasPrefix(text, want) {
 		t.Errorf("exit %d:\n%s", code, out)
 	}
-	if end := lastJSON[backfillEnd](t, func() string { _, out := ingestAny("--json", "backfill", "run", "bf-1", "--yes"); return out }()); end.Outcome != "done" || end.Videos != 120 {
+	if end := lastJSON[backfillEnd](t, func() string { _, out := ingestAny("--json", "backfill", "run", "bf-1", "--yes"); return out }()); end.Outcome != "done" ||
+		end.Videos != 120 {
 		t.Errorf("the same command again: %+v, want \"done\" and 120", end)
 	}
 }

@@ -24,7 +24,8 @@ func TestUnwritableOutputIsAnError(t *testing.T) {
 		"slots", "config check", "doctor", "help", "completion bash",
 	} {
 		var stderr bytes.Buffer
-		if code := program.Run(strings.Fields(args), full{}, &stderr, nil); code != exitError || !strings.Contains(stderr.String(), "standard output: no space left") {
+		if code := program.Run(strings.Fields(args), full{}, &stderr, nil); code != exitError ||
+			!strings.Contains(stderr.String(), "standard output: no space left") {
 			t.Errorf("ingest %s: exit %d, %q, want %v and \"standard output: no space left\" in it", args, code, stderr.String(), exitError)
 		}
 	}

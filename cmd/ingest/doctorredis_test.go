@@ -179,7 +179,8 @@ func TestAStartChecksTheRedis(t *testing.T) {
 		t.Errorf("no AOF, quietly: %s", said)
 	}
 	s.Must("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
-	if said, err := check(s, true); program.ExitCode(err) != exitUnavailable || !strings.Contains(said, "allkeys-random") || !strings.Contains(said, "CONFIG SET maxmemory-policy noeviction") || strings.Contains(said, "hunter2") {
+	if said, err := check(s, true); program.ExitCode(err) != exitUnavailable || !strings.Contains(said, "allkeys-random") ||
+		!strings.Contains(said, "CONFIG SET maxmemory-policy noeviction") || strings.Contains(said, "hunter2") {
 		t.Errorf("it evicts: %s", said)
 	}
 	s.Freeze()

@@ -132,7 +132,8 @@ func TestOtherProgramsReadTheStore(t *testing.T) {
 			cmd := exec.Command(path, file)
 			cmd.Env = append(os.Environ(), "INGEST_DB="+filepath.Join(os.Getenv("INGEST_DATA"), "ingest.db"))
 			out, err := cmd.CombinedOutput()
-			if lines := len(regexp.MustCompile(`(?m)\t(\d+|None)$`).FindAll(out, -1)); err != nil || lines != c.lines || c.language == "python" && !strings.Contains(string(out), chart.Items[0].Title) {
+			if lines := len(regexp.MustCompile(`(?m)\t(\d+|None)$`).FindAll(out, -1)); err != nil || lines != c.lines ||
+				c.language == "python" && !strings.Contains(string(out), chart.Items[0].Title) {
 				t.Errorf("%v: %d lines, want %d:\n%s", err, lines, c.lines, out)
 			}
 		})

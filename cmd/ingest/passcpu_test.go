@@ -51,7 +51,8 @@ func TestAPassOfEightRegionsIsCheap(t *testing.T) {
 		best = min(best, user+system)
 	}
 	// A chart brings the details of its videos: also videos of several regions are asked for by no other call.
-	if calls := ledgerOf(t, base).Calls; len(calls) != 1 || calls[0] != (youtubesim.CallCount{Method: "videos.list", Status: http.StatusOK, Count: passes * 8 * 4}) {
+	if calls := ledgerOf(t, base).Calls; len(calls) != 1 ||
+		calls[0] != (youtubesim.CallCount{Method: "videos.list", Status: http.StatusOK, Count: passes * 8 * 4}) {
 		t.Errorf("%d passes asked %v, want 32 calls of videos.list each", passes, calls)
 	}
 	if best >= passCPU && !quotatest.Raced {

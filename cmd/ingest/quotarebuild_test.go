@@ -59,7 +59,8 @@ func TestLongUncountableSpendsDoNotCountAsNothing(t *testing.T) {
 			ingestCode(t, exitOK, "run") // a first start
 			loseLedger()
 			lose(t)
-			if out, _ := ingestCode(t, exitUnavailable, "doctor", "--repair"); !strings.Contains(out, "quota rebuild") || !strings.Contains(strings.Join(strings.Fields(out), " "), "the spends are not known, and nothing is fetched") {
+			if out, _ := ingestCode(t, exitUnavailable, "doctor", "--repair"); !strings.Contains(out, "quota rebuild") ||
+				!strings.Contains(strings.Join(strings.Fields(out), " "), "the spends are not known, and nothing is fetched") {
 				t.Errorf("doctor --repair:\n%s", out)
 			}
 			spent := sim.Ledger().Units["units"]

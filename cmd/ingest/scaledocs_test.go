@@ -117,7 +117,8 @@ func TestLongTheDocsOfScaleWorkAsWritten(t *testing.T) {
 		if err := os.Chmod(passwords, 0o640); err != nil {
 			t.Fatal(err)
 		}
-		if _, errs := ingestCode(t, exitConfig, "chart", "US"); !strings.Contains(errs, "can be read by others: chmod 600") || strings.Contains(errs, "correct-horse") {
+		if _, errs := ingestCode(t, exitConfig, "chart", "US"); !strings.Contains(errs, "can be read by others: chmod 600") ||
+			strings.Contains(errs, "correct-horse") {
 			t.Error(errs)
 		}
 		ingestCode(t, exitOK, "chart", "US", "--store", reader, "--ledger", "sqlite", "--data", t.TempDir()) // a URL with a password in it

@@ -101,7 +101,8 @@ func (d *served) compareSearchPage(path string, seen map[string]bool) (next stri
 			}
 		}
 		titled := pageLink.FindStringSubmatch(rows[i])
-		if titled == nil || html.UnescapeString(pageTag.ReplaceAllString(titled[2], "")) != term.Clean(v.Title) || strings.Count(rows[i], "<mark>") != len(v.Highlight) {
+		if titled == nil || html.UnescapeString(pageTag.ReplaceAllString(titled[2], "")) != term.Clean(v.Title) ||
+			strings.Count(rows[i], "<mark>") != len(v.Highlight) {
 			d.t.Errorf("%s: row %d is not %q with %d marks:\n%s", path, i+1, v.Title, len(v.Highlight), rows[i])
 		}
 	}

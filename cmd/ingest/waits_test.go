@@ -82,7 +82,8 @@ func TestLongReadsDoNotWait(t *testing.T) {
 				_, _, _ = p.do(nil, "--version")
 				start := time.Since(began)
 				code, _, errs := p.do(nil, strings.Fields(command)...)
-				if took := time.Since(began) - start; code != exitUnavailable || took > 5*time.Second+10*start || !strings.Contains(errs, said) && !strings.Contains(errs, silent) {
+				if took := time.Since(began) - start; code != exitUnavailable || took > 5*time.Second+10*start ||
+					!strings.Contains(errs, said) && !strings.Contains(errs, silent) {
 					t.Errorf("%s, %s: exit %d after %v, a start takes %v: %s", trouble, command, code, took, start, errs)
 				}
 			})

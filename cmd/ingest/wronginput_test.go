@@ -191,7 +191,8 @@ func TestWrongInputs(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := program.Run(args, &out, &errs, nil)
 			said := errs.String()
-			if code != tt.code || !strings.Contains(said, tt.says) || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "ingest: ") && !strings.HasPrefix(said, `{"error":`) {
+			if code != tt.code || !strings.Contains(said, tt.says) || strings.Count(said, "\n") != 1 ||
+				!strings.HasPrefix(said, "ingest: ") && !strings.HasPrefix(said, `{"error":`) {
 				t.Errorf("exit %d, want %d and a line with %q:\n%s", code, tt.code, tt.says, said)
 			}
 			if out.Len() > 0 || strings.Contains(said, "-secret") || strings.Contains(said, "AIza") {

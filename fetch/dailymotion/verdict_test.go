@@ -90,7 +90,8 @@ func TestEveryAnswerHasItsVerdict(t *testing.T) {
 		if fe.Verdict != tt.verdict || fe.Pool != "" || !strings.Contains(fe.Error(), tt.text) {
 			t.Errorf("%s: %s, want %s with %q: %v", tt.name, fe.Verdict, tt.verdict, tt.text, fe)
 		}
-		if reason := "(" + cmp.Or(tt.kind, fmt.Sprintf("HTTP %d", tt.status)) + ")"; tt.name != "a huge one" && (fe.Status != tt.status || !strings.Contains(fe.Error(), reason)) {
+		if reason := "(" + cmp.Or(tt.kind, fmt.Sprintf("HTTP %d", tt.status)) + ")"; tt.name != "a huge one" &&
+			(fe.Status != tt.status || !strings.Contains(fe.Error(), reason)) {
 			t.Errorf("%s: status %d, want %s: %v", tt.name, fe.Status, reason, fe)
 		}
 		if text := fe.Error(); strings.ContainsAny(text, "<\x1b\x00\x07\u202e\n") || len([]rune(text)) > 600 {
@@ -129,7 +130,8 @@ func TestTheStandInsRefusalsAreUnderstood(t *testing.T) {
 func TestNoAnswerHasItsVerdictToo(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	if fe := fails(t.Context(), t, clientOf(t, gone.URL, time.Second).Chart("US", "", "")); fe.Verdict != fetch.Unsent || !strings.Contains(fe.Error(), "Dailymotion was not reached") {
+	if fe := fails(t.Context(), t, clientOf(t, gone.URL, time.Second).Chart("US", "", "")); fe.Verdict != fetch.Unsent ||
+		!strings.Contains(fe.Error(), "Dailymotion was not reached") {
 		t.Errorf("refused: %s, %v, want %v and \"Dailymotion was not reached\" in it", fe.Verdict, fe, fetch.Unsent)
 	}
 	_, _, base := standIn(t, dailymotionsim.Options{}, "slow=1m@2")

@@ -170,7 +170,8 @@ func TestTheDaysABackfillTakes(t *testing.T) {
 		if _, ok := o.Days(quota.Cost{"units": 1}, quota.Cost{"units": 1}); ok != want {
 			t.Errorf("beside %d units a day for the schedule: ok is %v, want %v", scheduled, ok, want)
 		}
-		if err := o.Never(quota.Cost{"units": 1}, quota.Cost{"units": 1}); (err == nil) != want || err != nil && (!errors.Is(err, quota.ErrNeverFits) || !strings.Contains(err.Error(), "costs 1 of pool units")) {
+		if err := o.Never(quota.Cost{"units": 1}, quota.Cost{"units": 1}); (err == nil) != want ||
+			err != nil && (!errors.Is(err, quota.ErrNeverFits) || !strings.Contains(err.Error(), "costs 1 of pool units")) {
 			t.Errorf("beside %d units a day for the schedule: %v", scheduled, err)
 		}
 	}

@@ -134,7 +134,8 @@ func TestTheOthersUseIsExpectedAgain(t *testing.T) {
 			t.Errorf("%s: %+v, %q, want 1, %v and %v", tt.name, pace.Jobs, said, tt.budget, tt.said)
 		}
 		f, err := s.Forecast(r, pace, nil, now)
-		if bare, _ := s.Forecast(r, budget.PacedSchedule{}, nil, now); err != nil || f.Spare["units"] > tt.budget-f.Scheduled["units"] || f.SetAside["units"] != bare.Spare["units"]-f.Spare["units"] {
+		if bare, _ := s.Forecast(r, budget.PacedSchedule{}, nil, now); err != nil ||
+			f.Spare["units"] > tt.budget-f.Scheduled["units"] || f.SetAside["units"] != bare.Spare["units"]-f.Spare["units"] {
 			t.Errorf("%s: the forecast has %d to spare of %d, %v", tt.name, f.Spare["units"], tt.budget, err)
 		}
 	}

@@ -51,7 +51,8 @@ func TestARelativePathCountsFromTheConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Dir(file)
-	if c.Data != filepath.Join(dir, "data") || c.Costs != filepath.Join(filepath.Dir(dir), "costs.yaml") || c.KeyFile != "/etc/key" || c.Backups[0] != filepath.Join(dir, "old") {
+	if c.Data != filepath.Join(dir, "data") || c.Costs != filepath.Join(filepath.Dir(dir), "costs.yaml") ||
+		c.KeyFile != "/etc/key" || c.Backups[0] != filepath.Join(dir, "old") {
 		t.Errorf("data %s, costs %s, key_file %s, backups %v", c.Data, c.Costs, c.KeyFile, c.Backups)
 	}
 }

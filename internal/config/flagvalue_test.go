@@ -53,7 +53,8 @@ func TestFlagsTakeTheirValuesAndDescribeThem(t *testing.T) {
 	if got := since.At(now); !got.Equal(now.AddDate(0, 0, -7)) {
 		t.Errorf("7 days before are %s", got)
 	}
-	if !instant.Equal(time.Date(2026, 11, 1, 7, 0, 0, 0, time.UTC)) || region != "DE" || len(regions) != 2 || order != ingest.Oldest || span != 48*time.Hour || n != 30 {
+	if !instant.Equal(time.Date(2026, 11, 1, 7, 0, 0, 0, time.UTC)) || region != "DE" || len(regions) != 2 ||
+		order != ingest.Oldest || span != 48*time.Hour || n != 30 {
 		t.Error(instant, region, regions, order, span, n)
 	}
 }

@@ -25,7 +25,8 @@ func TestAConnectionThatIsNoURLIsRefusedAndNotShown(t *testing.T) {
 	} {
 		for name, check := range map[string]func(string) error{"ledger": config.CheckLedger, "store": config.CheckStore} {
 			err := check(s)
-			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "\n") || !errors.As(err, new(config.Error)) {
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) ||
+				strings.Contains(err.Error(), "\n") || !errors.As(err, new(config.Error)) {
 				t.Errorf("%s %q: %v, want %q", name, s, err, want)
 			}
 			if shown := config.ServerName(s); strings.Contains(shown, secret) {

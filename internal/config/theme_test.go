@@ -29,7 +29,8 @@ func TestAThemeComesFromTheConfig(t *testing.T) {
 		}
 	}
 	file := write("ingest.yaml", "theme: "+filepath.Join(dir, "none.css")+"\n")
-	if _, err := config.Load(config.Flags{Config: file, Set: func(name string) bool { return name == "config" }}, upstreams); err == nil || !strings.Contains(err.Error(), "name a CSS file") {
+	if _, err := config.Load(config.Flags{Config: file, Set: func(name string) bool { return name == "config" }}, upstreams); err == nil ||
+		!strings.Contains(err.Error(), "name a CSS file") {
 		t.Errorf("a theme that is not there: %v", err)
 	}
 }

@@ -50,7 +50,8 @@ func TestAWatchingJobNamesItsSources(t *testing.T) {
 	if q := c.Jobs[0].Search(c.Jobs[0].Series()[0].Key); q.Text != "a b" || q.Region != "US" {
 		t.Errorf("the first slot asks %+v, want \"a b\" and \"US\"", q)
 	}
-	if c, err = load("kind: videos, ids: [x, y, x], from: charts"); err != nil || !slices.Equal(c.Jobs[0].Videos, []string{"x", "y"}) || c.Jobs[0].Charted != 7*24*time.Hour {
+	if c, err = load("kind: videos, ids: [x, y, x], from: charts"); err != nil ||
+		!slices.Equal(c.Jobs[0].Videos, []string{"x", "y"}) || c.Jobs[0].Charted != 7*24*time.Hour {
 		t.Errorf("%+v, %v", c.Jobs, err)
 	}
 	for job, want := range map[string]string{

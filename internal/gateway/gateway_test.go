@@ -476,7 +476,8 @@ func TestWithoutALedgerNothingLeaves(t *testing.T) {
 	for outage := 1; outage <= 2; outage++ { // each is logged once
 		w.ledger.Ledger = silent{answers}
 		for range 3 {
-			if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || w.calls() != int64(outage-1) {
+			if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusServiceUnavailable ||
+				a.Header.Get("Retry-After") == "" || w.calls() != int64(outage-1) {
 				t.Errorf("%d, %d arrived: %s", a.StatusCode, w.calls(), a.body)
 			}
 		}

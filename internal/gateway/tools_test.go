@@ -169,7 +169,8 @@ func TestLongGooglesPythonClientCountsAsTheLedger(t *testing.T) {
 	run(t, dir, &got, python, "calls.py", url, filepath.Join(strings.TrimSpace(string(module)), "youtube-api.json"))
 	t.Logf("Google's client for Python reports %+v after %d requests", got, asked())
 	const kind = "youtube#videoListResponse"
-	if got.Few != kind || got.Many != kind || got.Served != 100 || got.Rated != http.StatusUnauthorized || got.Status != http.StatusForbidden || got.Reason != "quotaExceeded" || asked() != 102 {
+	if got.Few != kind || got.Many != kind || got.Served != 100 || got.Rated != http.StatusUnauthorized ||
+		got.Status != http.StatusForbidden || got.Reason != "quotaExceeded" || asked() != 102 {
 		t.Errorf("%+v after %d requests", got, asked())
 	}
 	w.agree(100)

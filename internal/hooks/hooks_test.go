@@ -167,7 +167,8 @@ func TestAHookIsToldEachEventInOrderAndAgainUntilItTakesIt(t *testing.T) {
 		Type string
 		Data ingest.ChartChange
 	}
-	if err := json.Unmarshal([]byte(r.bodies[4]), &body); err != nil || body.Type != "chart.saved" || body.Data.Region != "US" || !body.Data.DueAt.Equal(noon.Add(3*time.Hour)) {
+	if err := json.Unmarshal([]byte(r.bodies[4]), &body); err != nil || body.Type != "chart.saved" || body.Data.Region != "US" ||
+		!body.Data.DueAt.Equal(noon.Add(3*time.Hour)) {
 		t.Errorf("the last message is %s, %v", r.bodies[4], err)
 	}
 	if strings.Contains(w.log.String(), password) || strings.Contains(w.log.String(), signing) {

@@ -122,7 +122,8 @@ func TestAShortChartNamesItsMissingPart(t *testing.T) {
 		}
 		return doc, err
 	}
-	if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, ">18:39 UTC</time> is not complete") || !strings.Contains(body, "/charts/US?partial=true") {
+	if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, ">18:39 UTC</time> is not complete") ||
+		!strings.Contains(body, "/charts/US?partial=true") {
 		t.Errorf("a later fetch that was stopped is not named:\n%s", body)
 	}
 	if body := bodyOf(t, get(t, s, "/charts/US?partial=true")); !strings.Contains(body, "not complete") {
@@ -134,7 +135,8 @@ func TestAShortChartNamesItsMissingPart(t *testing.T) {
 		}
 		return whole(ctx, region, params)
 	}
-	if body := bodyOf(t, get(t, s, "/charts/US?since=24h")); !strings.Contains(body, "No chart that much older is kept") || strings.Count(body, `class="row"`) != 3 {
+	if body := bodyOf(t, get(t, s, "/charts/US?since=24h")); !strings.Contains(body, "No chart that much older is kept") ||
+		strings.Count(body, `class="row"`) != 3 {
 		t.Errorf("a comparison with a chart that is gone hides the chart, or says nothing:\n%s", body)
 	}
 	for _, err := range []error{report.ErrNotFound, report.ErrBadRequest} {
@@ -164,7 +166,8 @@ func TestAnEmptyStoreSaysHowToFillIt(t *testing.T) {
 	s.Fresh = func(context.Context) map[string]pages.State {
 		return map[string]pages.State{"US": {Mood: report.Warn, Word: report.Word(standing.Absent)}}
 	}
-	if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, "YouTube has no chart of the United States") || !strings.Contains(body, "It is asked again once a day.") || strings.Contains(body, "ingest run at once") {
+	if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, "YouTube has no chart of the United States") ||
+		!strings.Contains(body, "It is asked again once a day.") || strings.Contains(body, "ingest run at once") {
 		t.Errorf("a chart that the provider does not have: %s", body)
 	}
 }

@@ -116,7 +116,8 @@ func TestAMissingPageSaysWhereToGo(t *testing.T) {
 	}
 	for _, path := range []string{"/charts", "/videos/a", "/search?q=a"} {
 		answer := get(t, closed, path)
-		if body := bodyOf(t, answer); answer.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "/secret") || !strings.Contains(body, `href="/status"`) {
+		if body := bodyOf(t, answer); answer.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "/secret") ||
+			!strings.Contains(body, `href="/status"`) {
 			t.Errorf("%s of a store that cannot be read: %d %s", path, answer.StatusCode, body)
 		}
 	}
@@ -195,7 +196,8 @@ func TestAPickerOffersKeptChartsAndNothingElse(t *testing.T) {
 		return slices.Clone(kept), nil
 	}
 	s.Documents = func() (*report.Documents, error) { return docs, nil }
-	if body := bodyOf(t, get(t, s, "/charts/US")); asked > 0 || !strings.Contains(body, `href="/charts/US?pick=at#pick"`) || !strings.Contains(body, `href="/charts/US?pick=since#pick"`) {
+	if body := bodyOf(t, get(t, s, "/charts/US")); asked > 0 || !strings.Contains(body, `href="/charts/US?pick=at#pick"`) ||
+		!strings.Contains(body, `href="/charts/US?pick=since#pick"`) {
 		t.Errorf("asked %d times for a closed picker:\n%s", asked, body)
 	}
 	stamp := func(at time.Time) string { return url.QueryEscape(at.Format(time.RFC3339)) }

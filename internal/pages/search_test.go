@@ -96,7 +96,8 @@ func TestASearchPageShowsItsDocument(t *testing.T) {
 			t.Errorf("it holds %q", never)
 		}
 	}
-	if rows := strings.Count(body, `<li class="row"`); rows != 6 || answer.StatusCode != http.StatusOK || !strings.Contains(body, `<input type="hidden" name="region" value="US">`) {
+	if rows := strings.Count(body, `<li class="row"`); rows != 6 || answer.StatusCode != http.StatusOK ||
+		!strings.Contains(body, `<input type="hidden" name="region" value="US">`) {
 		t.Errorf("%d, %d rows; the box must keep the filters:\n%s", answer.StatusCode, rows, body)
 	}
 	if !strings.Contains(body, "><mark>trailer</mark><mark> </mark>trailer ") {

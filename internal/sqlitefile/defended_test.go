@@ -19,7 +19,8 @@ func TestConnectionsAreDefended(t *testing.T) {
 		t.Fatal(err)
 	}
 	var trusted, checked int
-	if err := db.QueryRowContext(t.Context(), `SELECT trusted_schema, cell_size_check FROM pragma_trusted_schema, pragma_cell_size_check`).Scan(&trusted, &checked); err != nil || trusted != 0 || checked != 1 {
+	if err := db.QueryRowContext(t.Context(), `SELECT trusted_schema, cell_size_check FROM pragma_trusted_schema, pragma_cell_size_check`).Scan(&trusted, &checked); err != nil ||
+		trusted != 0 || checked != 1 {
 		t.Errorf("trusted_schema %d, cell_size_check %d: %v, want 0 and 1", trusted, checked, err)
 	}
 	for _, sql := range []string{`PRAGMA writable_schema = 1; DELETE FROM sqlite_schema WHERE name = 't'`, `UPDATE sqlite_dbpage SET data = zeroblob(4096) WHERE pgno = 2`, `DELETE FROM w_data`} {

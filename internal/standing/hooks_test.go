@@ -23,7 +23,8 @@ func TestAFailingHookIsACondition(t *testing.T) {
 	}
 	c := standing.At(f).Hooks
 	want := "hook purge: it answered 500 <b>; 9 tries, 7 events wait, 3 were dropped after 72h0m0s"
-	if c.State != standing.Warn || c.Cause != standing.HookFails || c.Err.Error() != want || !c.Since.Equal(now.Add(-time.Hour)) || !c.RetryAt.Equal(now.Add(time.Minute)) {
+	if c.State != standing.Warn || c.Cause != standing.HookFails || c.Err.Error() != want || !c.Since.Equal(now.Add(-time.Hour)) ||
+		!c.RetryAt.Equal(now.Add(time.Minute)) {
 		t.Errorf("the condition is %+v, want %s", c, want)
 	}
 	site := siteOf(f)

@@ -326,7 +326,8 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 		}
 		p, s := show(t, f), standing.At(f)
 		mood, headline := situationOf(f).Headline()
-		if marks := map[standing.State]string{standing.Good: "●", standing.Warn: "▲", standing.Bad: "◆", standing.Idle: "○"}; mood != s.Worst().State || p.mark != marks[mood] || p.page != headline {
+		if marks := map[standing.State]string{standing.Good: "●", standing.Warn: "▲", standing.Bad: "◆", standing.Idle: "○"}; mood != s.Worst().State ||
+			p.mark != marks[mood] || p.page != headline {
 			t.Fatalf("the standing is %s, the headline %s %q, the page's %s %q", s.Worst().State, mood, headline, p.mark, p.page)
 		}
 		readable := map[bool]string{true: "1", false: "0"}
@@ -376,7 +377,8 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 			if p.metrics["freshness_stale"+labels] != readable[one.Stale] {
 				t.Fatalf("%s is stale: %t, and the metrics say %s, want %v", one.Region, one.Stale, p.metrics["freshness_stale"+labels], readable[one.Stale])
 			}
-			if one.AgeS != nil && p.metrics["freshness_age_seconds"+labels] != fmt.Sprint(float64(*one.AgeS)) && p.metrics["freshness_age_seconds"+labels] != fmt.Sprintf("%d", *one.AgeS) {
+			if one.AgeS != nil && p.metrics["freshness_age_seconds"+labels] != fmt.Sprint(float64(*one.AgeS)) &&
+				p.metrics["freshness_age_seconds"+labels] != fmt.Sprintf("%d", *one.AgeS) {
 				t.Fatalf("%s is %d s old, and the metrics say %s", one.Region, *one.AgeS, p.metrics["freshness_age_seconds"+labels])
 			}
 			if is := s.Series[i]; one.ResumesAt != nil && !one.ResumesAt.Equal(is.ResumesAt) || (one.ResumesAt != nil) != (is.State == standing.Waiting) {
@@ -386,7 +388,8 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 			if at := said.NextAt; at != nil && (next.IsZero() || at.Before(next)) {
 				next = *at
 			}
-			if !reflect.DeepEqual(said.WaitDocument, one.WaitDocument) || !reflect.DeepEqual(said.DoneAt, one.Slot) || (said.ShortSince != nil) != (one.ShortSince != nil) {
+			if !reflect.DeepEqual(said.WaitDocument, one.WaitDocument) || !reflect.DeepEqual(said.DoneAt, one.Slot) ||
+				(said.ShortSince != nil) != (one.ShortSince != nil) {
 				t.Fatalf("slots says %+v, and /freshness %+v", said, one)
 			}
 			if one.ResumesAt != nil && (back.IsZero() || one.ResumesAt.Before(back)) {

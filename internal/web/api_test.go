@@ -312,7 +312,8 @@ func TestOnlyListedOriginsMayRead(t *testing.T) {
 	for origin, want := range map[string]string{"": "", "https://www.example.com": "https://www.example.com", "https://evil.example": "", "null": "", "http://www.example.com": ""} {
 		for _, method := range []string{"GET", "OPTIONS"} {
 			resp := ask(site.Handler(), method, "/v1/search?q=cup", "Origin", origin, "Access-Control-Request-Method", "GET")
-			if got := resp.Header.Get("Access-Control-Allow-Origin"); got != want || !slices.ContainsFunc(resp.Header.Values("Vary"), func(v string) bool { return strings.Contains(v, "Origin") }) {
+			if got := resp.Header.Get("Access-Control-Allow-Origin"); got != want ||
+				!slices.ContainsFunc(resp.Header.Values("Vary"), func(v string) bool { return strings.Contains(v, "Origin") }) {
 				t.Errorf("%s of %q: allows %q, want %q; Vary %q", method, origin, got, want, resp.Header.Values("Vary"))
 			}
 			if method == "OPTIONS" && (resp.StatusCode != 204 || (resp.Header.Get("Access-Control-Allow-Methods") != "") != (want != "")) {

@@ -59,7 +59,8 @@ func TestAPageIsMadeOnceForAllWhoAsk(t *testing.T) {
 		if unpacked, err := io.ReadAll(z); err != nil || string(unpacked) != plain {
 			t.Errorf("compressed: %v\n%s", err, unpacked)
 		}
-		if packed.Header.Get("Content-Security-Policy") != first.Header.Get("Content-Security-Policy") || !strings.Contains(first.Header.Get("Content-Security-Policy"), "style-src 'self'") {
+		if packed.Header.Get("Content-Security-Policy") != first.Header.Get("Content-Security-Policy") ||
+			!strings.Contains(first.Header.Get("Content-Security-Policy"), "style-src 'self'") {
 			t.Errorf("policy %q, first %q", packed.Header.Get("Content-Security-Policy"), first.Header.Get("Content-Security-Policy"))
 		}
 		if has := ask(h, "GET", "/charts/US", "If-None-Match", etag); has.StatusCode != 304 || body(t, has) != "" {

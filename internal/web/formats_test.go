@@ -131,7 +131,8 @@ func TestAFeedIsAtom(t *testing.T) {
 		seen := map[string]bool{doc.ID: true}
 		for i, e := range append([]entry{doc.entry}, doc.Entry...) {
 			at, err := time.Parse(time.RFC3339, e.Updated)
-			if id, idErr := url.Parse(e.ID); err != nil || at.After(noon) || idErr != nil || i > 0 && seen[e.ID] || e.Title == "" || e.Author.Name == "" || strings.ContainsAny(e.Title, "\x00\x0b\u202e") {
+			if id, idErr := url.Parse(e.ID); err != nil || at.After(noon) || idErr != nil || i > 0 && seen[e.ID] || e.Title == "" ||
+				e.Author.Name == "" || strings.ContainsAny(e.Title, "\x00\x0b\u202e") {
 				t.Errorf("%s: entry %+v: %v %v", path, e, err, id)
 			}
 			seen[e.ID] = true

@@ -145,7 +145,8 @@ func TestANameThatIsNotServedIsNamed(t *testing.T) {
 		}
 	}
 	resp = ask(site.Handler(), "GET", "/v1/search?q=a", "Host", "charts.example.com\x1b<b>")
-	if text := body(t, resp); resp.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(text, "charts.example.com") || strings.ContainsAny(text, "<\x1b") {
+	if text := body(t, resp); resp.Header.Get("Content-Type") != "application/problem+json" ||
+		!strings.Contains(text, "charts.example.com") || strings.ContainsAny(text, "<\x1b") {
 		t.Errorf("a program gets %s: %s", resp.Header.Get("Content-Type"), text)
 	}
 }
@@ -153,7 +154,8 @@ func TestANameThatIsNotServedIsNamed(t *testing.T) {
 func TestSearchEnginesSeeNoFilters(t *testing.T) {
 	site := everything()
 	site.BasePath = "/ingest"
-	if text := body(t, ask(site.Handler(), "GET", "/robots.txt")); !strings.HasPrefix(text, "User-agent: *\n") || !strings.Contains(text, "\nDisallow: /ingest/*?\n") || !strings.Contains(text, "\nDisallow: /ingest/v1/\n") {
+	if text := body(t, ask(site.Handler(), "GET", "/robots.txt")); !strings.HasPrefix(text, "User-agent: *\n") ||
+		!strings.Contains(text, "\nDisallow: /ingest/*?\n") || !strings.Contains(text, "\nDisallow: /ingest/v1/\n") {
 		t.Errorf("robots.txt: %s", text)
 	}
 	for path, listed := range map[string]bool{

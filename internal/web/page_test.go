@@ -295,7 +295,8 @@ func TestThePageNamesStaleChartsAtOnce(t *testing.T) {
 	site.Now = func() time.Time { return noon.Add(4 * time.Hour) }
 	site.Status.Now = site.Now
 	amend(site, func(_ context.Context, f *standing.Facts) { f.Now = site.Now() })
-	if _, body := get(t, site, "/status"); !strings.Contains(body, "<title>◆ All 2 charts are stale: nothing has run since 11:46.") || !strings.Contains(textOf(body), "Is a timer, cron or ingest serve running?") {
+	if _, body := get(t, site, "/status"); !strings.Contains(body, "<title>◆ All 2 charts are stale: nothing has run since 11:46.") ||
+		!strings.Contains(textOf(body), "Is a timer, cron or ingest serve running?") {
 		t.Errorf("the page does not begin with what is stale:\n%.600s", textOf(body))
 	}
 }

@@ -139,7 +139,8 @@ func TestReadyzNamesEveryCheck(t *testing.T) {
 	}
 	for _, ask := range [][]string{{"/readyz?format=json"}, {"/readyz", "Accept", "application/json, */*"}} {
 		resp, body = get(t, s, ask[0], ask[1:]...)
-		if want := `{"ready":false,"checks":[{"check":"store","ok":true,"detail":"/data/ingest.db"},{"check":"ledger","ok":false,"detail":"connection refused"},{"check":"key","ok":true,"detail":"not known"},{"check":"workers","ok":true,"detail":"can go on"},{"check":"freshness","ok":true,"detail":"DE is late: nothing has run since 11:31"}]}` + "\n"; resp.StatusCode != 503 || body != want {
+		if want := `{"ready":false,"checks":[{"check":"store","ok":true,"detail":"/data/ingest.db"},{"check":"ledger","ok":false,"detail":"connection refused"},{"check":"key","ok":true,"detail":"not known"},{"check":"workers","ok":true,"detail":"can go on"},{"check":"freshness","ok":true,"detail":"DE is late: nothing has run since 11:31"}]}` + "\n"; resp.StatusCode != 503 ||
+			body != want {
 			t.Errorf("%v: %d\n%s\nwant 503\n%s", ask, resp.StatusCode, body, want)
 		}
 	}
@@ -231,7 +232,8 @@ func TestWorkThatWasNeverDoneIsStale(t *testing.T) {
 			t.Errorf("%s is %v, want %v", field, have, want)
 		}
 	}
-	if first := doc.Series[0]; first["stale"] != false || first["slot"] != "2026-02-14T11:30:00Z" || first["fetched_at"] != "2026-02-14T11:31:00Z" || first["age_s"] != 1800.0 {
+	if first := doc.Series[0]; first["stale"] != false || first["slot"] != "2026-02-14T11:30:00Z" ||
+		first["fetched_at"] != "2026-02-14T11:31:00Z" || first["age_s"] != 1800.0 {
 		t.Errorf("%v", first)
 	}
 }

@@ -166,7 +166,8 @@ func TestBadChartsAreNamedByFileAndLine(t *testing.T) {
 	}
 	dir = t.TempDir()
 	write(t, dir, "US.csv", header+good)
-	if _, err := youtubesim.New(youtubesim.Options{ChartsDir: dir}); err == nil || !strings.Contains(err.Error(), "choose a day (--day) from 2026-02-14 to 2026-02-14") {
+	if _, err := youtubesim.New(youtubesim.Options{ChartsDir: dir}); err == nil ||
+		!strings.Contains(err.Error(), "choose a day (--day) from 2026-02-14 to 2026-02-14") {
 		t.Errorf("without a day: error %v", err)
 	}
 	if _, err := youtubesim.New(youtubesim.Options{ChartsDir: filepath.Join(dir, "none"), Day: "2026-02-14"}); err == nil {

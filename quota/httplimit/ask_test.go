@@ -175,7 +175,8 @@ func TestProxiesAskBeforeTheyPassOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newAsking(t, httplimit.Config{Limits: perMinute(10), Routes: []httplimit.Route{{Name: "search", Pattern: "GET /search", Cost: 4}}})
 			for i, want := range []int{200, 200, 429} {
-				if resp := s.authorize(caller, "/auth", form...); resp.StatusCode != want || (resp.Header.Get("Retry-After") != "") != (want == 429) || resp.Header.Get("RateLimit") == "" {
+				if resp := s.authorize(caller, "/auth", form...); resp.StatusCode != want ||
+					(resp.Header.Get("Retry-After") != "") != (want == 429) || resp.Header.Get("RateLimit") == "" {
 					t.Errorf("request %d: %d %v", i+1, resp.StatusCode, resp.Header)
 				}
 			}

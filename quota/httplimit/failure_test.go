@@ -48,7 +48,8 @@ func TestWithoutALedgerCostAndPolicyDecide(t *testing.T) {
 			t.Errorf("a dear %s: %d %v, want %v and \"application/problem+json\"", method, resp.StatusCode, resp.Header, http.StatusServiceUnavailable)
 		}
 		for i, want := range []int{200, 200, 200, 200, 503, 503} {
-			if resp := s.send(method, "/cheap", map[string]string{"GET": ann, "POST": bob}[method]); resp.StatusCode != want || want == 503 && resp.Header.Get("Retry-After") != "60" {
+			if resp := s.send(method, "/cheap", map[string]string{"GET": ann, "POST": bob}[method]); resp.StatusCode != want ||
+				want == 503 && resp.Header.Get("Retry-After") != "60" {
 				t.Errorf("a cheap %s, number %d: %d, want %d", method, i+1, resp.StatusCode, want)
 			}
 		}

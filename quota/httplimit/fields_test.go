@@ -68,7 +68,8 @@ func TestTheFieldsMatchTheDraft(t *testing.T) {
 		s.clock.Advance(want.pass)
 		resp := s.send(http.MethodGet, "/", ann)
 		policy, limit := parsed(t, resp, "RateLimit-Policy"), parsed(t, resp, "RateLimit")
-		if len(policy) != 2 || !policy[0].is("1m", map[string]int64{"q": 3, "w": 60}) || !policy[1].is("sustained", map[string]int64{"q": 1000, "w": 3600}) || policy[0].params["qu"] != "requests" {
+		if len(policy) != 2 || !policy[0].is("1m", map[string]int64{"q": 3, "w": 60}) ||
+			!policy[1].is("sustained", map[string]int64{"q": 1000, "w": 3600}) || policy[0].params["qu"] != "requests" {
 			t.Errorf("RateLimit-Policy %+v", policy)
 		}
 		for _, p := range append(policy, limit...) {

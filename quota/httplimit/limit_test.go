@@ -189,10 +189,12 @@ func TestThe61stRequestIsRefusedAndSaysWhy(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&problem); err != nil {
 		t.Fatal(err)
 	}
-	if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "40" || resp.Header.Get("Content-Type") != "application/problem+json" || resp.Header.Get("Cache-Control") != "no-store" {
+	if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "40" ||
+		resp.Header.Get("Content-Type") != "application/problem+json" || resp.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
 	}
-	if problem.Status != 429 || problem.Type != "https://iana.org/assignments/http-problem-types#quota-exceeded" || !slices.Equal(problem.Violated, []string{"1m"}) {
+	if problem.Status != 429 || problem.Type != "https://iana.org/assignments/http-problem-types#quota-exceeded" ||
+		!slices.Equal(problem.Violated, []string{"1m"}) {
 		t.Errorf("%+v", problem)
 	}
 	s.wants(http.StatusOK, 1, bob)
@@ -250,7 +252,8 @@ func TestAllWindowsAreDecidedTogether(t *testing.T) {
 	s.wants(http.StatusTooManyRequests, 1, ann)
 	resp := s.send(http.MethodGet, "/search", ann)
 	var p httplimit.Problem
-	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || !slices.Equal(p.Violated, []string{"1m", "search-1h"}) || resp.Header.Get("Retry-After") != "3600" {
+	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || !slices.Equal(p.Violated, []string{"1m", "search-1h"}) ||
+		resp.Header.Get("Retry-After") != "3600" {
 		t.Errorf("%+v, Retry-After %s: both windows refuse, and the later one counts", p, resp.Header.Get("Retry-After"))
 	}
 	if got := s.send(http.MethodPost, "/search", bob).StatusCode; got != 200 {

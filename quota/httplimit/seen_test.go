@@ -95,7 +95,8 @@ func TestDenialsAreLoggedOnceAMinuteOfAClient(t *testing.T) {
 	s.wants(http.StatusTooManyRequests, 50, ann)
 	s.send(http.MethodGet, "/search", ann)
 	lines := logged(t, &log)
-	if len(lines) != 1 || lines[0]["limit"] != "1m" || lines[0]["cost"] != 1.0 || lines[0]["reset_s"] != 60.0 || lines[0]["refused"] != 1.0 || lines[0]["observed"] != false {
+	if len(lines) != 1 || lines[0]["limit"] != "1m" || lines[0]["cost"] != 1.0 || lines[0]["reset_s"] != 60.0 ||
+		lines[0]["refused"] != 1.0 || lines[0]["observed"] != false {
 		t.Fatalf("%v", lines)
 	}
 	if name := fmt.Sprint(lines[0]["client"]); strings.Contains(log.String(), "192.0.2.1") || strings.Contains(name, "c0000201") || len(name) != 16 {
@@ -146,7 +147,8 @@ func TestAFloodOfDenialsIsBounded(t *testing.T) {
 		t.Errorf("%d lines in a minute, of 4,000 clients, want 60", n)
 	}
 	seen := s.seen("127.0.0.1:1")
-	if len(seen.Clients) != 20 || seen.Clients[0].Client != "192.0.2.1" || seen.Clients[0].Refused < 199 || seen.Clients[0].Refused-seen.Clients[0].AtMostTooMany > 199 {
+	if len(seen.Clients) != 20 || seen.Clients[0].Client != "192.0.2.1" || seen.Clients[0].Refused < 199 ||
+		seen.Clients[0].Refused-seen.Clients[0].AtMostTooMany > 199 {
 		t.Errorf("%d clients, the first is %+v, which was refused 199 times", len(seen.Clients), seen.Clients[0])
 	}
 	s.clock.Advance(time.Minute)

@@ -198,7 +198,8 @@ func numbered(b *testing.B, l *redisledger.Ledger, name string, pools ...string)
 	b.Helper()
 	a := benchAsk(fmt.Sprint("numbered-", len(pools)), 1, quota.MaxLimit, pools...)
 	op := sharedledger.Operation{Generation: 1, Writer: "1234567890abcdefghijklmnop", Nonce: 1 << 50}
-	if g, err := l.Renew(b.Context(), sharedledger.Renewal{Account: a.Account, Next: op.Generation, First: true, Horizon: a.Horizon}); err != nil || g != op.Generation {
+	if g, err := l.Renew(b.Context(), sharedledger.Renewal{Account: a.Account, Next: op.Generation, First: true, Horizon: a.Horizon}); err != nil ||
+		g != op.Generation {
 		b.Fatal(g, err)
 	}
 	return contender{name, func() error {

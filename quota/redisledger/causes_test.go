@@ -39,7 +39,8 @@ func TestEachCauseHasItsOwnCure(t *testing.T) {
 		}
 		_, err = l.State(t.Context(), "default", nil)
 		known, ok := errors.AsType[*quota.ServerError](err)
-		if !ok || !strings.Contains(known.Cure, cure) || strings.Contains(err.Error(), ".:") || !errors.Is(err, quota.ErrUnavailable) || errors.Is(err, quota.ErrInDoubt) {
+		if !ok || !strings.Contains(known.Cure, cure) || strings.Contains(err.Error(), ".:") || !errors.Is(err, quota.ErrUnavailable) ||
+			errors.Is(err, quota.ErrInDoubt) {
 			t.Errorf("%s: %v, want a cure with %q, no full stop before it, and no doubt", answer, err, cure)
 		}
 		if err := l.Close(); err != nil {

@@ -360,7 +360,8 @@ func TestKeysOfAClientLeaveWithItsWindow(t *testing.T) {
 	for i, a := range []quota.Ask{ask(time.Minute, "requests"), ask(time.Minute, "requests", "route"), ask(time.Hour, "requests"), ask(time.Minute, "route")} {
 		take(t, l, a)
 		state, log := lives(""), max(lives(":requests"), lives(":route"))
-		if horizon := []time.Duration{time.Minute, time.Minute, time.Hour, time.Hour}[i]; state < log-10*time.Millisecond || state > horizon+2*time.Second || state < horizon-time.Second {
+		if horizon := []time.Duration{time.Minute, time.Minute, time.Hour, time.Hour}[i]; state < log-10*time.Millisecond ||
+			state > horizon+2*time.Second || state < horizon-time.Second {
 			t.Errorf("take %d: the state lives for %v, a log for %v", i+1, state, log)
 		}
 		c.set(c.now.Add(900 * time.Millisecond))

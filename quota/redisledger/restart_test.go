@@ -104,7 +104,8 @@ func TestARestartWithOlderDataIsNoticedByEveryHostThatSpentSince(t *testing.T) {
 	wantUsed(t, hosts[1], 500, 504)
 	s.restart(t, true, settings...)
 	wantUsed(t, hosts[0], 1, 5)
-	if _, err := hosts[1].Take(t.Context(), benchAsk("default", 1, 1000, "units")); !errors.Is(err, quota.ErrUnavailable) || !strings.Contains(fmt.Sprint(err), "1 of 2 have") {
+	if _, err := hosts[1].Take(t.Context(), benchAsk("default", 1, 1000, "units")); !errors.Is(err, quota.ErrUnavailable) ||
+		!strings.Contains(fmt.Sprint(err), "1 of 2 have") {
 		t.Errorf("the host that spent since: %v, want error %v and \"1 of 2 have\" in it", err, quota.ErrUnavailable)
 	}
 	wantUsed(t, hosts[0], 1, 506)

@@ -233,7 +233,8 @@ func TestHostsComeBackInAnyOrder(t *testing.T) {
 				t.Fatalf("seed %d: %d counted, %d spent: %s", seed, got, truth, text(log))
 			}
 		}
-		if got, truth := counted(log, minute(-100), minute(60)), sum(spent, -100, 60); got != truth || slices.ContainsFunc(log, func(e sharedledger.Entry) bool { return e.Who == sharedledger.Unattributed && e.Amount > 0 }) {
+		if got, truth := counted(log, minute(-100), minute(60)), sum(spent, -100, 60); got != truth ||
+			slices.ContainsFunc(log, func(e sharedledger.Entry) bool { return e.Who == sharedledger.Unattributed && e.Amount > 0 }) {
 			t.Fatalf("seed %d: all are back, %d counted, %d spent: %s", seed, got, truth, text(log))
 		}
 	}

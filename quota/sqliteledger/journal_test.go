@@ -81,7 +81,8 @@ func TestVerdictsAreTakenInTheirOrder(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, r.State)
 	}
-	if want := []sharedledger.RowState{sharedledger.RowSynced, sharedledger.RowOwed, sharedledger.RowSynced, sharedledger.RowAsked}; err != nil || !slices.Equal(got, want) {
+	if want := []sharedledger.RowState{sharedledger.RowSynced, sharedledger.RowOwed, sharedledger.RowSynced, sharedledger.RowAsked}; err != nil ||
+		!slices.Equal(got, want) {
 		t.Errorf("%v %v, want %v", got, err, want)
 	}
 }

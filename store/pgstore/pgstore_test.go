@@ -215,7 +215,8 @@ func TestAPoolerIsRefusedInOneLine(t *testing.T) {
 			_ = s.Close()
 			t.Fatalf("with %q it was opened", settings)
 		}
-		if text := err.Error(); !strings.Contains(text, "give the store PostgreSQL's own address") || strings.Contains(text, "\n") || errors.Is(err, ingest.ErrStoreSilent) {
+		if text := err.Error(); !strings.Contains(text, "give the store PostgreSQL's own address") || strings.Contains(text, "\n") ||
+			errors.Is(err, ingest.ErrStoreSilent) {
 			t.Errorf("with %q it was refused with %q", settings, text)
 		}
 	}

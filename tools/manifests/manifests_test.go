@@ -140,7 +140,8 @@ func TestComposeReadsItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := project.Services["ingest"]
-	if one.User != "65532:65532" || !one.ReadOnly || len(one.CapDrop) != 1 || one.CapDrop[0] != "ALL" || len(one.Volumes) != 1 || one.Volumes[0].Target != "/var/lib/ingest" {
+	if one.User != "65532:65532" || !one.ReadOnly || len(one.CapDrop) != 1 || one.CapDrop[0] != "ALL" || len(one.Volumes) != 1 ||
+		one.Volumes[0].Target != "/var/lib/ingest" {
 		t.Errorf("the service is not confined: %+v", one)
 	}
 }
