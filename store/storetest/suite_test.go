@@ -35,7 +35,7 @@ func openFile(t testing.TB, dir string, now func() time.Time) *store.Store {
 	return s
 }
 
-func TestSearchQuality(t *testing.T) { searchQuality(t, openFile, 30, 1) }
+func TestSearchQuality(t *testing.T) { searchQuality(t, openFile, 20, 1) }
 
 func TestLongSearchQuality(t *testing.T) { searchQuality(t, openFile, 81, 6) }
 

@@ -68,15 +68,41 @@ func Measure(ctx context.Context, dir string, patterns ...string) ([]Package, er
 
 // listed is a package in the output of go list.
 type listed struct {
-	ImportPath, Dir, Export string
-	GoFiles                 []string
-	DepOnly                 bool
+	ImportPath, Name, Dir, Export string
+	GoFiles                       []string
+	DepOnly                       bool
 }
 
+// list returns the packages that the patterns name, and all that those import. Programs have no export data: nothing
+// imports them, and compiling them is slow.
 func list(ctx context.Context, dir string, patterns []string) ([]listed, error) {
+	all, err := goList(ctx, dir, append([]string{"-deps"}, patterns...)...)
+	if err != nil {
+		return nil, err
+	}
 	// make test compiles the packages with the same flag: they are not compiled twice
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-export", "-deps", "-gcflags=./...=-dwarf=false",
-		"-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, patterns...)...)
+	export := []string{"-export", "-gcflags=./...=-dwarf=false"}
+	for _, p := range all {
+		if p.Name != "main" {
+			export = append(export, p.ImportPath)
+		}
+	}
+	compiled, err := goList(ctx, dir, export...)
+	if err != nil {
+		return nil, err
+	}
+	exports := map[string]string{}
+	for _, p := range compiled {
+		exports[p.ImportPath] = p.Export
+	}
+	for i := range all {
+		all[i].Export = exports[all[i].ImportPath]
+	}
+	return all, nil
+}
+
+func goList(ctx context.Context, dir string, args ...string) ([]listed, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-json=ImportPath,Name,Dir,Export,GoFiles,DepOnly"}, args...)...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
