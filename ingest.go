@@ -140,8 +140,8 @@ const (
 	KeepFor      = 29 * 24 * time.Hour
 )
 
-// ClockAhead bounds trust in a clock: this machine's may differ by so much from the clocks it is checked against, and a
-// slot's due time may be so far ahead of it.
+// ClockAhead bounds trust in a clock: it is the largest trusted gap between this machine's clock and the clocks it is
+// checked against, and between this clock and a later due time of a slot.
 const ClockAhead = 10 * time.Minute
 
 // SlotKey names a slot: a piece of a job's work that must happen once. DueAt is in UTC, whole seconds.

@@ -25,7 +25,7 @@ type SeriesYield struct {
 // PageYield is how often a page was fetched, and how often it brought no new video.
 type PageYield struct{ Fetched, Nothing int }
 
-// Compare adds a chart, fetched in so many pages, to its series' counts; both charts are ids by rank.
+// Compare adds a chart, fetched in the given number of pages, to its series' counts; both charts are ids by rank.
 func (y *SeriesYield) Compare(before, chart []int64, pages int, units int64) {
 	known, same := map[int64]bool{}, len(before) == len(chart)
 	for i, id := range before {

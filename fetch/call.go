@@ -74,8 +74,8 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 }
 
 // admit waits until the call may be sent and draws its cost. If that took so long that the windows no longer cover the
-// call, as when the process was suspended, it begins again. The caller must end the share of an admitted call, and tell
-// its rate.
+// call, as when the process was suspended, it begins again. The caller must end an admitted call's share, and report
+// the call to the Rate.
 func (p *pass) admit(ctx context.Context, s step) (quota.Decision, error) {
 	for {
 		if err := p.share.rate.Wait(ctx, s.method, mostQueued, p.Now, p.pause); err != nil {

@@ -23,7 +23,7 @@ const (
 )
 
 // errLeaseOver ends a pass that has saved no page within its lease.
-var errLeaseOver = errors.New("the claim holds no longer")
+var errLeaseOver = errors.New("the claim is over")
 
 // pass is one attempt at one slot, from its claim to its end.
 type pass struct {

@@ -44,7 +44,7 @@ type Reconciler struct {
 	FreeBursts bool
 	Owner      string        // names this run among all that share the table
 	Workers    int           // passes at once, at most; 0: one
-	Lease      time.Duration // how long a claim holds, from the last page saved; 0: DefaultLease
+	Lease      time.Duration // how long a claim is valid, from the last page saved; 0: DefaultLease
 	Now        func() time.Time
 	// Date asks the upstream for its clock by a request that costs no quota. It returns the zero time if the upstream
 	// does not say, and an error if it was not reached; nil if the upstream has no clock.

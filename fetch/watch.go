@@ -16,7 +16,7 @@ const (
 	newestKept = 10
 	// newestPages is how many pages a slot reads at most to meet a known id.
 	newestPages = 10
-	// askChannelAfter is how long the answer to a handle holds: it may lead elsewhere then.
+	// askChannelAfter is how long the answer to a handle is used: later the handle may lead elsewhere.
 	askChannelAfter = 7 * 24 * time.Hour
 	// askByID is the token of a slot whose next call asks for the channel by its id, since its list is not there.
 	askByID = "?"

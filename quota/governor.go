@@ -23,8 +23,8 @@ type Governor struct {
 	Now              func() time.Time
 	EmergencyAccount EmergencyAccount // nil: every call fails closed while the ledger cannot answer
 	Log              *slog.Logger     // nil: nothing is logged
-	// Reserve returns the amounts that calls of backfills and clients must leave for the schedule. It holds for each
-	// Request that brings no Reserve of its own, and for Report. nil: nothing is reserved.
+	// Reserve returns the amounts that calls of backfills and clients must leave for the schedule. It applies to each
+	// Request without a Reserve of its own, and to Report. nil: nothing is reserved.
 	Reserve func(context.Context) Reserve
 	// Known returns the spends after a time, from the program's own records, such as rows of its store; for the file
 	// of another ledger of the account see sqliteledger.Ledger.Known. While the ledger lacks any of them, a take fails

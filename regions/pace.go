@@ -57,7 +57,7 @@ func (p *Pace) gapAt(t time.Time) time.Duration {
 	return max(time.Second, p.Gap)
 }
 
-// overdue is the age of the newest slot of one of so many keys beyond which it takes no turn, but comes at once.
+// overdue is the age of a key's newest slot beyond which the key does not wait for its turn, with this many keys.
 func (p *Pace) overdue(keys int) time.Duration { return 2 * p.Gap * time.Duration(keys) }
 
 // after returns the turn after another one, if none is taken before now.

@@ -110,7 +110,7 @@ func (l *cronLine) dayWarnings() []string {
 			}
 		}
 		if i := slices.Index(without, "February"); i >= 0 && day == 29 {
-			without[i] = "February, but for leap years"
+			without[i] = "February, except in leap years"
 		}
 		if len(without) > 0 {
 			out = append(out, fmt.Sprintf("there is no day %d in %s: nothing fires for that day",

@@ -43,8 +43,8 @@ func TestWarningsDescribeACronLinesRealEffect(t *testing.T) {
 
 		{"0 6 31 * *", []string{"there is no day 31 in February, April, June, September, November: nothing fires for that day"}},
 		{"0 6 1,30 * *", []string{"there is no day 30 in February: nothing"}},
-		{"0 6 29 2 *", []string{"there is no day 29 in February, but for leap years"}},
-		{"0 6 29-31 2-4 *", []string{"no day 29 in February, but for leap years", "no day 30 in February", "no day 31 in February, April"}},
+		{"0 6 29 2 *", []string{"there is no day 29 in February, except in leap years"}},
+		{"0 6 29-31 2-4 *", []string{"no day 29 in February, except in leap years", "no day 30 in February", "no day 31 in February, April"}},
 		{"0 6 13 * 5", []string{"day of month 13 and day of week 5 are both set: cron fires on days that match either, not both"}},
 
 		{"CRON_TZ=America/New_York 0 6 * * *", []string{"America/New_York is local time, whose clocks next change at 2026-03-08 07:00:00Z, from UTC-05:00 to UTC-04:00: the times in UTC move with them"}},

@@ -115,7 +115,7 @@ func (x *index) walkOpen(ctx context.Context, query text.Query) error {
 // found is the number of matches of this reading or of the narrower ones.
 func (c choice) found() int { return max(len(c.first), c.matches.all) }
 
-// suffices reports whether the choice finds so much that the query is not read in the wider way.
+// suffices reports whether the choice finds enough, so that the query is not read in the wider way.
 func (c choice) suffices(wider reading, order Order) bool {
 	few, enough := fewMatches, min(maxScored, enoughExact)
 	if order != ByRelevance {

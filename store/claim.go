@@ -198,7 +198,7 @@ func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot inges
 	return s.updateSeries(ctx, tx, id, slot.State)
 }
 
-// amounts is how a slot's column holds amounts by pool: NULL if there are none.
+// amounts returns the value of a slot's column for amounts by pool: NULL if there are none.
 func amounts(pools map[string]int64) any {
 	if len(pools) == 0 {
 		return nil

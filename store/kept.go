@@ -112,7 +112,8 @@ func (d *database) renew(ctx context.Context, tx querier, k *kept) error {
 	return err
 }
 
-// unread returns the ids that are not in a map of at most so many. If there is no room for them, it empties the map.
+// unread returns the ids that are not in the map, whose size most bounds. If there is no room for them, it empties the
+// map.
 func unread[K comparable, V any](from map[K]V, most int, ids []K) []K {
 	missing := slices.DeleteFunc(slices.Clone(ids), func(id K) bool { _, has := from[id]; return has })
 	if len(from)+len(missing) > most {

@@ -110,8 +110,8 @@ func (x *index) rankKnown(ctx context.Context, videos []int64, limit int) (found
 	return found[:min(len(found), limit)], nil
 }
 
-// lastSeen returns at least so many of the videos: the last seen, with all that were seen together with one of them;
-// none if these are very many.
+// lastSeen returns at least many of the videos: the last seen, with all that were seen together with one of them; none
+// if these are very many.
 func (x *index) lastSeen(ctx context.Context, videos []int64, many int) (last []int64, err error) {
 	limit := 8*fewRead + 2*many
 	seen, err := numbersOf(x.tx.QueryRowContext(ctx, `
@@ -254,8 +254,8 @@ func (x *index) column(args *arguments, now, then string) string {
 		"(SELECT %s %s ORDER BY slot DESC LIMIT 1))", seen, placed, now, then, placed)
 }
 
-// freshness is the time in milliseconds (20 days): being seen so much later counts as much in a video's popularity as
-// e times the views.
+// freshness is the time in milliseconds (20 days): a video seen that much later is as popular as one with e times the
+// views.
 const freshness = 1.728e9
 
 // popularity is the expression for how much a video is watched, and how lately it was seen.

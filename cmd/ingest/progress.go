@@ -117,7 +117,7 @@ func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store
 	})
 }
 
-// showRows shows how many rows of a table are copied; call tell at each step.
+// showRows shows how many rows of a table are copied. The caller reports each step with tell.
 func (a *app) showRows(ctx context.Context) (tell func(table string, done, total int), stop func()) {
 	var at atomic.Value
 	tell = func(table string, done, total int) {

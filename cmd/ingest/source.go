@@ -76,7 +76,7 @@ func (a *app) dayPrice(every time.Duration) (map[string]int64, error) {
 	return price.Total, err
 }
 
-// ledgerDocument returns the ledger's state, and whether it holds all that the store's slots spent.
+// ledgerDocument returns the ledger's state, and whether it has every spend of the store's slots.
 func (a *app) ledgerDocument(ctx context.Context, l *ledger, s *store.Store) (report.LedgerDocument, error) {
 	doc := report.LedgerDocument{ProvenAt: term.Second(a.clock.Now())}
 	state, err := l.journal.State(ctx, l.Account)

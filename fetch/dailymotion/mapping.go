@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// videoFields lists exactly the fields that videoItem reads, but for the description, which is asked for by config.
+// videoFields lists exactly the fields that videoItem reads, except the description, which the config may ask for.
 const videoFields = "id,title,owner.screenname,owner.id,channel,language," +
 	"thumbnail_720_url,thumbnail_360_url," +
 	"created_time,duration,mode,tags,views_total,likes_total"

@@ -45,7 +45,7 @@ func isHeading(field []byte) bool {
 	return ok
 }
 
-// isWord reports whether a field has the letters of a word, lower case but for the first: one id in 20,000 has.
+// isWord reports whether a field has the letters of a word, lower case except the first, as one id in 20,000 has.
 func isWord(field []byte) bool {
 	return len(field) > 0 && !slices.ContainsFunc(field[1:], func(c byte) bool { return c < 'a' || c > 'z' }) &&
 		(field[0]|0x20) >= 'a' && (field[0]|0x20) <= 'z'
@@ -115,7 +115,7 @@ func headingOf(line []byte) (t table) {
 	return t
 }
 
-// videosIn counts the cells of a column that are videos; all says that no other cell of it has a text, but for the
+// videosIn counts the cells of a column that are videos; all says that no other cell of it has a text, except the
 // first.
 func videosIn(lines [][]byte, comma byte, column int) (n int, all bool) {
 	all = true

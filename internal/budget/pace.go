@@ -73,7 +73,7 @@ func (p PacedSchedule) delays(job string, from, until time.Time) bool {
 }
 
 // Resume returns a report whose purpose with nothing left resumes no earlier than the pace lets its jobs, unless one
-// call is admitted before that, to ask whether a doubted refusal still holds.
+// call is admitted before that, to ask whether a doubted refusal is still in force.
 func (p PacedSchedule) Resume(r quota.Report) quota.Report {
 	r.Pools = slices.Clone(r.Pools)
 	for i, pool := range r.Pools {

@@ -103,8 +103,8 @@ func (w OthersWatch) planRefresh(ctx context.Context, history OthersHistory, at 
 	return calls, late, need, nil
 }
 
-// RefreshCalls returns how many look-ups a refresh slot that has charged so much has left today, and describes the
-// part left for later days.
+// RefreshCalls returns how many look-ups a refresh slot has left today after these charges, and describes the part
+// left for later days.
 func (w OthersWatch) RefreshCalls(ctx context.Context, now time.Time,
 	charged map[string]int64) (calls int, waits string, err error) {
 	history, _, err := w.read(ctx)

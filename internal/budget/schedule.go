@@ -45,8 +45,8 @@ type JobPrice struct {
 	Cost  quota.Cost // empty for a job whose price depends on stored rows
 }
 
-// Expected returns the cost of a job of uploads, by pool, where so many videos come in the span, at times without a
-// pattern: a slot that finds none makes no look-up.
+// Expected returns the cost of a job of uploads, by pool, if the given number of videos come in the span, at random
+// times: a slot that finds none makes no look-up.
 func (j JobPrice) Expected(uploads int) quota.Cost {
 	series := len(j.Job.Series())
 	lookUps := float64(j.Slots) / float64(series)

@@ -36,7 +36,7 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 		return b
 	}
 	b.whole = s.awake(now, now.Add(day))
-	b.span, b.left, b.spent = s.awake(now, w.FreesAt), max(0, ceiling-w.Used), true // a drain only holds: it may be lifted
+	b.span, b.left, b.spent = s.awake(now, w.FreesAt), max(0, ceiling-w.Used), true // a drain may be lifted
 	if !last.IsZero() && last.Before(now) && now.Sub(last) < day {
 		b.span = s.awake(last, w.FreesAt)
 	}
@@ -51,9 +51,9 @@ func (s PricedSchedule) awake(from, to time.Time) time.Duration {
 	return max(s.Idle.awake(from, to), min(to.Sub(from), time.Minute))
 }
 
-// roomAt returns when the window has room for so many units at once. Units that come back in a step come in the middle
-// of it, up to nine minutes before the end of a step of a day's window. Units that the returns do not list are assumed
-// to have been used by slots of that price, that gap apart.
+// roomAt returns when the window has room for the units at once. Units that come back in a step come in the middle of
+// it, up to nine minutes before the end of a step of a day's window. Units that the returns do not list are assumed to
+// have been used by slots of that price, that gap apart.
 func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
 	if b.spent || b.closed {
 		return b.renews

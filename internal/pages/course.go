@@ -51,7 +51,7 @@ func (doc shownChart) gain(v report.MoveItem) string {
 	return term.Gain(new(int64(math.Round(float64(*v.ViewsGained)/hours)))) + "/h"
 }
 
-// The drawing of a sparkline: at most so many steps, and a height for ranks from 1, at the top, to worst.
+// The drawing of a sparkline: the most steps, and a height for ranks from 1, at the top, to worst.
 const (
 	sparkSteps  = 24
 	sparkHeight = 15

@@ -34,7 +34,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	if p.Code == 0 && !p.Live {
-		header.Set("Cache-Control", "no-cache") // a copy may be used if its ETag still holds
+		header.Set("Cache-Control", "no-cache") // a copy may be used if its ETag is still right
 		header.Set("Vary", "Accept, Accept-Encoding")
 	}
 	w.WriteHeader(cmp.Or(p.Code, http.StatusOK))

@@ -84,7 +84,7 @@ func rankChart(paths []path, now time.Time) g.Node {
 		". The scale goes by factors. A line has a gap where the video was out of the chart, or no chart was fetched."))}
 }
 
-// steps is the path of a rank, which holds until the next chart. Several missing charts show as a gap.
+// steps is the path of a rank, which lasts until the next chart. Several missing charts show as a gap.
 func (t timeline) steps(p path, y func(rank int) int) string {
 	var d strings.Builder
 	at, rank := 0, 0 // of the last point

@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Impatient returns a dial function whose connections wait for the server at most so long: to be there, and for each
-// read, which then ends with os.ErrDeadlineExceeded. A frozen server keeps its connections alive, and its clients would
-// wait until it thaws. With connecting, that holds only until the connection is ready for queries.
+// Impatient returns a dial function whose connections wait at most that long for the server: to connect, and for each
+// read, which then ends with os.ErrDeadlineExceeded. A frozen server keeps its connections alive, and its clients
+// would wait until it thaws. With connecting, that holds only until the connection is ready for queries.
 func Impatient(dial pgconn.DialFunc, silent time.Duration, connecting bool) pgconn.DialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		within, cancel := context.WithTimeout(ctx, silent)

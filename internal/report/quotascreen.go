@@ -265,7 +265,7 @@ func (d QuotaScreen) printSpent(w io.Writer) {
 		fmt.Fprintf(w, "  and %d more: --json has them all\n", len(d.Spent)-most)
 	}
 	if len(d.Wasted) > 0 {
-		fmt.Fprintf(w, "  by charts in the last day, in vain: %s\n", term.Amounts(d.Wasted))
+		fmt.Fprintf(w, "  wasted by charts in the last day: %s\n", term.Amounts(d.Wasted))
 	}
 	fmt.Fprintln(w)
 }

@@ -139,7 +139,7 @@ func (s *Service) setIdle(ctx context.Context, r *Runtime, why error) {
 	}
 	if tell && r.ReportIdle != nil {
 		if err := r.ReportIdle(ctx, why); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "the other machines were not told whether this one works", slog.Any("error", err))
+			s.log.WarnContext(ctx, "the other machines do not know whether this one works", slog.Any("error", err))
 		}
 	}
 }

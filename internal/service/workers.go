@@ -207,7 +207,7 @@ func (s *Service) close() {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(closeWithin): // a pass that hangs holds them: committed rows are on disk
+	case <-time.After(closeWithin): // a hanging pass keeps them open: committed rows are on disk
 	}
 }
 

@@ -77,7 +77,7 @@ func (s Standing) Ending(e Ending, series []ingest.Series, day quota.Cost, force
 		e.Waiting[slot.Kind]++
 		e.wait(slot)
 	}
-	for _, p := range s.Report.Pools { // one call asks again whether a refusal still holds, long before the charts go on
+	for _, p := range s.Report.Pools { // one call asks whether a refusal is still in force, long before charts do
 		if day[p.Pool] > 0 && p.Probe > 0 && p.DrainedUntil.After(s.Now) && e.RetryAt.After(p.DrainedUntil) {
 			e.RetryAt = p.DrainedUntil
 		}

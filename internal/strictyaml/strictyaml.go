@@ -64,7 +64,7 @@ func Decode(name string, data []byte, into any) (*Document, error) {
 	d := &Document{name: name}
 	if len(file.Docs) > 1 {
 		at := cmp.Or(file.Docs[1].Start, file.Docs[0].End)
-		return nil, &PositionError{name, at.Position.Line, "a second document: one file holds one"}
+		return nil, &PositionError{name, at.Position.Line, "a second document: a file has only one"}
 	}
 	if len(file.Docs) == 1 {
 		d.root = file.Docs[0].Body

@@ -107,7 +107,7 @@ func (l *Limiter) decide(ctx context.Context, r request) (v verdict) {
 }
 
 // lastToAdmit returns the part that will refuse for longest, the refused one or one of the others, so that Retry-After
-// holds for the whole request. Nothing is charged.
+// is right for the whole request. Nothing is charged.
 func (l *Limiter) lastToAdmit(ctx context.Context, p part, d quota.Decision, others []part) (part, quota.Decision) {
 	for _, other := range others {
 		if other.once || other.account == l.all || d.Degraded {

@@ -39,7 +39,8 @@ func sameRefusal(r *rig) {
 	r.Errorf("a refusal takes %v with %d entries, and %v with %d", small, few, large, many)
 }
 
-// fill charges one unit so many times within twenty hours. A remote is synced, which is quicker than takes.
+// fill charges one unit as many times as entries says, within twenty hours. A remote is synced, which is quicker than
+// takes.
 func (r *rig) fill(entries int) {
 	r.Helper()
 	step := 20 * time.Hour / time.Duration(entries)

@@ -16,8 +16,8 @@ import (
 
 // SharedBackend makes the parts of a sharedledger.Ledger, for RunShared. For a ledger alone see Backend.
 type SharedBackend struct {
-	// Remote is a fresh server whose clock is the given one. open connects to it, once for each process; empty
-	// makes it forget everything, but for its scripts. t.Cleanup closes the opened parts.
+	// Remote is a fresh server whose clock is the given one. open connects to it, once for each process; empty makes
+	// it forget everything except its scripts. t.Cleanup closes the opened parts.
 	Remote func(t testing.TB, clock *Clock) (open func() sharedledger.Remote, empty func())
 	// Journal is the journal of a fresh data directory, opened once for each process. t.Cleanup closes them.
 	Journal func(t testing.TB) (open func() sharedledger.Journal)
@@ -32,7 +32,7 @@ type SharedCase struct {
 // String returns the case's name as a test: its id first.
 func (c SharedCase) String() string { return c.ID + " " + c.Name }
 
-// Check holds a fresh remote and fresh data directories to the promise.
+// Check checks the promise on a fresh remote and fresh data directories.
 func (c SharedCase) Check(t testing.TB, b SharedBackend) {
 	t.Helper()
 	w := &town{TB: t, backend: b, clock: NewClock(noon), limit: 1000}
@@ -45,7 +45,7 @@ func SharedCases() []SharedCase {
 	return slices.Concat(losses, strangers, membership, corrected, doubts)
 }
 
-// RunShared holds a sharedledger.Ledger over the backend to every case, each a subtest.
+// RunShared runs every case on a sharedledger.Ledger over the backend, each as a subtest.
 func RunShared(t *testing.T, b SharedBackend) {
 	t.Helper()
 	for _, c := range SharedCases() {

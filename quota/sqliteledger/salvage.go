@@ -69,7 +69,7 @@ var salvaged = [][2]string{
 }
 
 // salvage copies the readable rows of another file into this new one, and says why some are missing; "" if none is.
-// The other file had at least so many writes.
+// The other file had at least the given number of writes.
 func (l *Ledger) salvage(ctx context.Context, from string, writes int64) (lost string, err error) {
 	db, err := l.openDamaged(ctx, from)
 	if err != nil {

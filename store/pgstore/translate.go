@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Package store writes SQL that SQLite and Postgres both read, but for a few words. schema.sql defines functions and
-// operators that Postgres lacks; the rest is translated here, once per statement.
+// Package store writes SQL that SQLite and Postgres both read, except for a few words. schema.sql defines functions
+// and operators that Postgres lacks; the rest is translated here, once per statement.
 var dialect = []struct {
 	from *regexp.Regexp
 	to   string
