@@ -20,8 +20,8 @@ import (
 // raced says that the race detector is on, which makes everything ten times slower.
 var raced bool
 
-// archive is an upstream of so many videos, "v00000" the newest, one a minute back from start, all of them uploads of
-// the channel "@all". It counts its answers.
+// archive is an upstream of the given number of videos, "v00000" the newest, one a minute back from start, all of them
+// uploads of the channel "@all". It counts its answers.
 type archive struct {
 	mu       sync.Mutex
 	videos   int
@@ -177,7 +177,7 @@ func (a *archive) Uploads(list, token string) fetch.Call[ingest.Found] {
 	}}
 }
 
-// dig is a bench with a real store, an archive of so many videos, and quota for a backfill of any size.
+// dig is a bench with a real store, an archive of the given number of videos, and quota for a backfill of any size.
 type dig struct {
 	*bench
 	archive *archive

@@ -183,8 +183,8 @@ func (t *table) NoChartUntil(context.Context, ingest.Region, string) (time.Time,
 
 func (t *table) SaveNoChart(context.Context, ingest.Region, string, time.Time) error { return nil }
 
-// upstream serves charts of so many pages, one video each, and counts the arriving calls. answer may replace an
-// answer, by the number of the call from 1.
+// upstream serves charts of the given number of pages, one video each, and counts the arriving calls. answer may
+// replace an answer, by the number of the call from 1.
 type upstream struct {
 	mu     sync.Mutex
 	pages  int

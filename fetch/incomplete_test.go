@@ -17,13 +17,13 @@ import (
 type liar struct {
 	*archive
 	claims int64                 // how many videos the channel says it has; 0: as many as there are
-	cycle  int                   // so many videos come again and again, with new tokens
-	holes  int                   // so many empty pages follow each page
-	ends   int                   // the list ends after so many videos; 0: with the last
+	cycle  int                   // how many videos come repeatedly, with new tokens
+	holes  int                   // how many empty pages follow each page
+	ends   int                   // after how many videos the list ends; 0: with the last
 	when   func(i int) time.Time // of publication
-	cut    int                   // so many of the newest videos are deleted
+	cut    int                   // how many of the newest videos are deleted
 	cutAt  int                   // before the page that begins there
-	late   int                   // so many videos are published after the list was read
+	late   int                   // how many videos are published after the list was read
 	asked  int                   // how often the channel was asked
 }
 

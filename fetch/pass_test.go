@@ -17,7 +17,7 @@ func fails(v fetch.CallVerdict) error {
 	return &fetch.Error{Verdict: v, Method: "videos.list", Err: errors.New("the upstream said " + string(v))}
 }
 
-// on answers the first so many calls with a verdict.
+// on answers the first n calls with a verdict.
 func on(v fetch.CallVerdict, calls int) func(context.Context, int) error {
 	return func(_ context.Context, n int) error {
 		if n <= calls {
@@ -498,8 +498,8 @@ func TestARetryLeavesNoChartInPart(t *testing.T) {
 	}
 }
 
-// A person who asks for charts now, or for so many pages, gets them until quota is refused, whatever the schedule's
-// pace.
+// A person who asks for charts now, or for a number of pages, gets them until quota is refused, whatever the
+// schedule's pace.
 func TestForcedSlotsAndPagesAreNotPaced(t *testing.T) {
 	for want, o := range map[string]fetch.RunOptions{ // a person's ceiling is 5 of 6 units, the schedule's here 6
 		"US done 4; GB stopped 1; ": {Force: true},

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// searches schedules a search of so many pages for two regions, over an archive of 130 videos.
+// searches schedules a search of the given number of pages for two regions, over an archive of 130 videos.
 func searches(t *testing.T, pages int) (*dig, []ingest.Series) {
 	t.Helper()
 	d := newDig(t, 130)

@@ -44,7 +44,7 @@ func (e *ends) of(r *fetch.Reconciler) *ends {
 	return e
 }
 
-// told returns the reports since the last call.
+// told returns the reports since its last call.
 func (e *ends) told() (slots string, rests []error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -69,7 +69,7 @@ func newWorld(t *testing.T, rt *rapid.T) *world {
 	return w
 }
 
-// Witnesses tells the upstream the witnesses of the next look-up.
+// Witnesses gives the upstream the witnesses of the next look-up.
 func (w *world) Witnesses(ctx context.Context, n int) (ids []string, err error) {
 	ids, err = w.Store.Witnesses(ctx, n)
 	w.up.witnesses = ids

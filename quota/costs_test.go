@@ -240,7 +240,7 @@ func FuzzCosts(f *testing.F) {
 	})
 }
 
-// A person who is told to change a limit is told where.
+// A message that asks for another limit names the line of the limit.
 func TestAPoolKnowsTheLineOfItsLimits(t *testing.T) {
 	text, err := os.ReadFile("../costs.yaml")
 	if err != nil {

@@ -35,7 +35,7 @@ func TestATakeAgreesWithTheReportedRest(t *testing.T) { testTakesAgree(t, 50) }
 // TestLongATakeAgreesWithTheReportedRest does the same in 100,000 states.
 func TestLongATakeAgreesWithTheReportedRest(t *testing.T) { testTakesAgree(t, 1000) }
 
-// testTakesAgree goes through so many states in each of a hundred runs.
+// testTakesAgree goes through the given number of states in each of a hundred runs.
 func testTakesAgree(t *testing.T, states int) {
 	t.Helper()
 	seen := 0
@@ -179,7 +179,7 @@ func (w *randomStates) pages(doc report.QuotaDocument) {
 
 var leftOnPage = regexp.MustCompile(`([0-9,]+) left for charts`)
 
-// ask is a client's request to the gateway, for a method that costs so much while so much is left.
+// ask is a client's request to the gateway, for a method that costs so much while the given amount is left.
 func (w *randomStates) ask(method string, cost quota.Cost, left map[string]int64, fits bool) {
 	w.asked++
 	answer := httptest.NewRecorder()

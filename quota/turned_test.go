@@ -54,7 +54,7 @@ func TestAClockThatIsAheadOpensNoDayEarly(t *testing.T) {
 	}
 }
 
-// dayOf is a tariff of so many calls a day.
+// dayOf is a tariff of the given number of calls a day.
 func dayOf(limit int64) *quota.Tariff {
 	pacific, err := time.LoadLocation("America/Los_Angeles")
 	if err != nil {

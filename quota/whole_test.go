@@ -33,7 +33,7 @@ func TestCallsAreAdmittedTogetherOrNotAtAll(t *testing.T) {
 	if got := take(3); !got.Allowed {
 		t.Errorf("three with three left: %+v", got.Refusal)
 	}
-	// So many calls can never fit: the first is admitted alone.
+	// Together the calls can never fit: the first is admitted alone.
 	if got := take(20_000); !got.Allowed {
 		t.Errorf("more than the ceiling, with two left: %+v", got.Refusal)
 	}

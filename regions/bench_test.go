@@ -124,7 +124,7 @@ func BenchmarkLatest(b *testing.B) {
 	}
 }
 
-// A heartbeat asks what is due 2,880 times a day: that must cost a host next to nothing.
+// A heartbeat asks for the due slots 2,880 times a day: that must cost a host next to nothing.
 func TestDueOfAnIdleDefaultScheduleTakesNoTimeWorthNaming(t *testing.T) {
 	schedule := defaultSchedule(t)
 	known := upToDate(schedule, benchNow)

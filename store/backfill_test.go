@@ -76,8 +76,8 @@ func TestLongMillionIDsArePlannedInSecondsAndAHundredMegabytes(t *testing.T) {
 	planManyIDs(t, 20_000, 4*time.Second) // two on a quiet machine
 }
 
-// planManyIDs plans so many pieces of 50 ids. The best of three counts: CPU time too grows on a machine that is busy
-// with other things.
+// planManyIDs plans the given number of pieces of 50 ids. The best of three counts: CPU time too grows on a machine
+// that is busy with other things.
 func planManyIDs(t *testing.T, planned int, soon time.Duration) {
 	t.Helper()
 	var mem runtime.MemStats

@@ -22,7 +22,8 @@ func TestABitThatFlipsInTheIndexIsFoundOrChangesNoSearch(t *testing.T) { flipBit
 
 func TestLongABitThatFlipsInTheIndexIsFoundOrChangesNoSearch(t *testing.T) { flipBits(t, 250) }
 
-// flipBits flips so many bits, one after the other. INDEX_FLIPS_SEED sets the seed, which is random otherwise.
+// flipBits flips the given number of bits, one after the other. INDEX_FLIPS_SEED sets the seed, which is random
+// otherwise.
 func flipBits(t *testing.T, flips int) {
 	t.Helper()
 	alone(t)

@@ -33,7 +33,7 @@ type arrival struct {
 	by     int      // which process made it
 }
 
-// name tells a page from all others.
+// name distinguishes a page from all others.
 func (a arrival) name() string { return a.path + "?" + a.query.Encode() }
 
 // buys names the thing that the call pays for: a page, or videos.
@@ -175,8 +175,8 @@ func (w *loggedStandIn) recordStart() {
 	w.runs = append(w.runs, 0)
 }
 
-// runAndKill starts the program with so many workers and kills it at its n-th call: before the answer if wait is
-// negative, else that long after it. It reports whether the program got that far.
+// runAndKill starts the program with the given number of workers and kills it at its n-th call: before the answer if
+// wait is negative, else that long after it. It reports whether the program got that far.
 func (w *loggedStandIn) runAndKill(t *testing.T, workers, n int, wait time.Duration, args ...string) bool {
 	t.Helper()
 	w.recordStart()

@@ -22,7 +22,7 @@ import (
 type pricedBackfill struct {
 	store.BackfillStatus
 	budget.Outlook
-	degraded bool // the ledger cannot answer, so what is left is not known
+	degraded bool // the ledger cannot answer, so the rest of the quota is unknown
 
 	costs    budget.CallCosts
 	estimate budget.Estimate // of the remaining work
@@ -130,7 +130,7 @@ func assumption(kind ingest.BackfillKind, size budget.Size, l fetch.Limits) stri
 	switch {
 	case kind == ingest.BackfillSearch:
 		return fmt.Sprintf("each slice of time finds 1 to %d videos; "+
-			"if there are more, it stops at the upper price and asks again", l.SearchPages*l.PerPage)
+			"if there are more, the run stops at the upper price and asks again", l.SearchPages*l.PerPage)
 	case kind == ingest.BackfillUploads && size.Pieces > len(size.Channels):
 		return fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each",
 			term.Thousands(int64(l.Uploads)))

@@ -73,7 +73,7 @@ next: ingest backfill run bf-1
 	wantScreen(t, `
 bf-1: videos by their ids
   pieces    3, 1 due, 2 claimed
-  claimed   by a run at work; if it died, free again at 2026-02-14 09:43:00Z
+  claimed   by a run in progress; if it died, free again at 2026-02-14 09:43:00Z
   price     3 units (cost table split-2026-06)
   today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,464
             units kept for the schedule
@@ -90,7 +90,7 @@ next: ingest backfill run bf-1
 	wantScreen(t, `
 bf-1: videos by their ids
   pieces    3, 1 done, 2 claimed
-  claimed   by a run at work; if it died, free again at 2026-02-14 09:43:00Z
+  claimed   by a run in progress; if it died, free again at 2026-02-14 09:43:00Z
   spent     1 unit, for 0 videos; 50 that the upstream does not have; 100
             waiting to be looked up
   to go     2 units
@@ -232,7 +232,7 @@ bf-2, cancelled at 2026-02-14 09:40:00Z: search for "cup", published from
 	wantScreen(t, `
 bf-3, cancelled at 2026-02-14 09:40:00Z: videos by their ids
   pieces    2, 1 claimed, 1 skipped
-  claimed   by a run at work, which ends with the page in flight
+  claimed   by a run in progress, which ends with the page in flight
 `, "backfill", "cancel", "bf-3")
 	wantScreen(t, `
 ID    OUTCOME  PIECES  SPENT    VIDEOS  WHAT

@@ -55,8 +55,8 @@ func TestOneBadItemIsOneBadItem(t *testing.T) {
 	})
 }
 
-// spoilPages runs a region's chart of so many pages once for each item. The first item changes nothing: the others are
-// compared with it.
+// spoilPages runs a region's chart of the given number of pages once for each item. The first item changes nothing:
+// the others are compared with it.
 func spoilPages(t *testing.T, upstream string, sim http.Handler, charged func() int64, pages int, items []badItem) {
 	t.Helper()
 	var spoil atomic.Pointer[badItem]

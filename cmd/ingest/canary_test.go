@@ -117,7 +117,7 @@ func TestNoCommandShowsTheKey(t *testing.T) { noCommandShowsTheKey(t, share{of: 
 
 func TestLongNoCommandShowsTheKey(t *testing.T) { noCommandShowsTheKey(t, longShare(t)) }
 
-// share is which of many pairs are tried: one of so many, beginning with the first.
+// share selects the pairs that are tried: every n-th pair, beginning with the first.
 type share struct{ of, first int }
 
 func (s share) has(pair int) bool { return pair%s.of == s.first }

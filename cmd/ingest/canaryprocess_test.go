@@ -192,7 +192,7 @@ func (h *home) stops(p *process) {
 	h.waits(p)
 }
 
-// until waits for a condition of the process, but no longer than it lives.
+// until waits for a condition of the process, at most until the process ends.
 func (p *process) until(is func() bool) {
 	for began := time.Now(); !is() && time.Since(began) < waitAtMost; time.Sleep(10 * time.Millisecond) {
 		select {

@@ -65,7 +65,7 @@ func tagSet(tags []string) string {
 
 func count(n *int64) string {
 	if n == nil {
-		return "0" // the charts write 0 for what was withheld
+		return "0" // the charts have 0 for a withheld count
 	}
 	return strconv.FormatInt(*n, 10)
 }

@@ -53,7 +53,7 @@ func readSkew() (sec, from, to int64) {
 }
 `
 
-// movedProgram builds the program as it is, but for a time.Now that skewEnv moves.
+// movedProgram builds the program with a time.Now that skewEnv moves.
 var movedProgram = sync.OnceValues(func() (string, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -94,7 +94,7 @@ var movedProgram = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-// startMoved starts a machine whose clock is apart by so much, from a while after its start to another.
+// startMoved starts a machine whose clock is apart by the given amount, from a while after its start to another.
 func (s *scale) startMoved(name string, skew, from, to time.Duration) *served {
 	s.Helper()
 	program, err := movedProgram()

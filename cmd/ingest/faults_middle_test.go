@@ -51,7 +51,7 @@ func inTheMiddle(name string, happens func(s *site)) fault {
 	}}
 }
 
-// patient makes so many calls, waiting for the breaker when necessary.
+// patient makes the given number of calls, waiting for the breaker when necessary.
 func (s *site) patient(method string, n int) {
 	var sum spree
 	for end := time.Now().Add(waitAtMost); sum.made() < n && sum.refused == 0 && time.Now().Before(end); {

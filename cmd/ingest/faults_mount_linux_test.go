@@ -50,8 +50,8 @@ func inMount(cmd *exec.Cmd, mount string) {
 
 func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
-// TestNothingIsSpentWithoutRoomForAnAnswer fills the disk of the data directory but for a little: no unit is spent, and
-// every command says why.
+// TestNothingIsSpentWithoutRoomForAnAnswer fills the disk of the data directory almost completely: no unit is spent,
+// and every command says why.
 func TestNothingIsSpentWithoutRoomForAnAnswer(t *testing.T) {
 	p := newProgram(t, "sqlite", 250, youtubesim.Options{})
 	if code := p.force(); code != exitOK {

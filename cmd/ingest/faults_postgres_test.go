@@ -302,7 +302,7 @@ func (s *site) wantClosedUntilSynced() {
 	s.want(early.closed == 1, "an expensive call before the other host has synced: %+v", early)
 }
 
-// promoted is a server that dies and is replaced by its replica, which lags by so much.
+// promoted is a server that dies and is replaced by its replica, which lags by the given amount.
 func promoted(hosts int, lag time.Duration) fault {
 	return fault{fmt.Sprintf("postgres: replica promoted, behind by %v, hosts: %d", lag, hosts), func(t *testing.T) *rig {
 		t.Helper()

@@ -229,7 +229,7 @@ type spree struct {
 
 func (c spree) made() int { return c.allowed + c.degraded }
 
-// spend takes so many calls and makes the admitted ones.
+// spend takes the given number of calls and makes the admitted ones.
 func (s *site) spend(method string, n int) spree {
 	var sum spree
 	for i := range n {

@@ -195,7 +195,7 @@ func lostReplies(prefix string, begin func(*testing.T, int, ...string) *rig) []f
 	return all
 }
 
-// failover is a master that dies with a replica that lags by so much.
+// failover is a master that dies with a replica that lags by the given amount.
 func failover(lag time.Duration) fault {
 	return fault{fmt.Sprintf("Sentinel failover, replica behind by %v", lag), func(t *testing.T) *rig {
 		t.Helper()

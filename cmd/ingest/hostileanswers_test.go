@@ -118,7 +118,7 @@ var lyingAnswers = []lyingAnswer{
 	{"ids in other case", eachItem(func(i map[string]any) any { i["id"] = strings.ToLower(fmt.Sprint(i["id"])); return i })},
 }
 
-// between answers as the upstream does, but for videos.list while lie is set.
+// between answers as the upstream does, except for videos.list while lie is set.
 type between struct {
 	sim http.Handler
 	lie atomic.Pointer[lyingAnswer]

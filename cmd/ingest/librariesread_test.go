@@ -180,7 +180,7 @@ func (s sources) add(path string, text []byte) {
 }
 
 // strings returns an expression's possible values. A function's argument is looked up where the function is called,
-// and where that is called, so many times.
+// and where that is called, the given number of times.
 func (s sources) strings(dir string, in *ast.FuncDecl, e ast.Expr, times int) (all []string) {
 	if all = literals(e); len(all) > 0 {
 		return all

@@ -67,7 +67,7 @@ func TestMetricsCountTheSpendsOfOneShotRuns(t *testing.T) {
 		t.Errorf("ingest metrics lacks %q\n%s", lacks, printed)
 	}
 	d := startServe(t)
-	d.until("it answers the same", func() bool { // once it has asked again for what was stopped
+	d.until("it answers the same", func() bool { // once it has asked again for the stopped charts
 		_, served := d.get("metrics")
 		return len(missing(served)) == 0
 	})

@@ -75,8 +75,8 @@ func (m *mover) awaitLedger() {
 	}
 }
 
-// library makes so many calls, unless it is refused, as another program does that uses package quota on the same data
-// directory.
+// library makes the given number of calls, unless it is refused, as another program does that uses package quota on
+// the same data directory.
 func (m *mover) library(calls int) {
 	ctx, path := m.t.Context(), filepath.Join(os.Getenv("INGEST_DATA"), ledgerFile)
 	text, err := os.ReadFile(os.Getenv("INGEST_COSTS"))
@@ -191,7 +191,7 @@ func movers(t *testing.T, all bool) func(t *testing.T, first string) *mover {
 // moments are when the ledger changes.
 var moments = []string{"quiet", "killed at the switch", "the old server away", "back again"}
 
-// orders are all orders of so many ledgers.
+// orders are all orders of the given number of ledgers.
 func orders(n int) (all [][]string) {
 	if n == 0 {
 		return [][]string{nil}

@@ -139,8 +139,8 @@ func TestLongPingOfARunThatASignalEnds(t *testing.T) {
 	hidesPing(t, s.stdout.String(), s.stderr.String())
 }
 
-// Serve tells how it goes once its first round is done: success, also while it is stopped by quota; failure while its gate
-// is closed, and what to do.
+// Serve reports its state once its first round is done: success, also while it is stopped by quota; failure while its
+// gate is closed, and what to do.
 func TestLongPingTellsHowServeGoes(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// The commands of docs/scale.md, block by block as it stands, but for the address, the password and the place of the
+// The commands of docs/scale.md, block by block as printed, except for the address, the password and the place of the
 // certificate: users who may do nothing else on the server fetch over TLS that is verified, move a store there, and
 // read it, and no more.
 func TestLongTheDocsOfScaleWorkAsWritten(t *testing.T) {

@@ -31,7 +31,7 @@ func on(ledger string) func(*operator) {
 	return func(o *operator) { o.t.Setenv("INGEST_LEDGER", o.ledgers[ledger]) }
 }
 
-// chartRuns fetches all charts so many times, unless it is stopped.
+// chartRuns fetches all charts the given number of times, unless it is stopped.
 func chartRuns(times int) func(*operator) {
 	return func(o *operator) {
 		for range times {
@@ -42,7 +42,7 @@ func chartRuns(times int) func(*operator) {
 	}
 }
 
-// takes makes so many calls as a script does that asks with quota take, unless it is refused.
+// takes makes the given number of calls as a script does that asks with quota take, unless it is refused.
 func takes(calls int) func(*operator) {
 	return func(o *operator) {
 		for range calls {
@@ -69,7 +69,7 @@ func startGateway(t *testing.T) (p *served, address string) {
 	return p, address
 }
 
-// gateway makes so many calls through a gateway, with any answers.
+// gateway makes the given number of calls through a gateway, with any answers.
 func gateway(calls int) func(*operator) {
 	return func(o *operator) {
 		p, address := startGateway(o.t)

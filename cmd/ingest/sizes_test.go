@@ -27,7 +27,7 @@ import (
 	normal "github.com/trendvidstream/ingest/store/text"
 )
 
-// The load on which serve is measured: a day of charts, and so many videos.
+// The load on which serve is measured: a day of charts, and the given number of videos.
 const (
 	sizeVideos = 100_000
 	sizeWords  = 20_000 // of the titles, some of them frequent

@@ -20,8 +20,8 @@ func TestAChartThatIsNotThereIsAskedForOnceADay(t *testing.T) {
 	const whole = ", {name: whole, kind: chart, regions: [US], every: 24h, pages: 1}"
 	jobs(music)
 
-	// hour runs the slots due that long after the first run, and requires so many calls and this outcome of the music
-	// slots.
+	// hour runs the slots due that long after the first run, and requires the given number of calls and this outcome
+	// of the music slots.
 	hour := func(after time.Duration, calls int, music ingest.State) {
 		t.Helper()
 		now := begin.Add(after)

@@ -69,7 +69,7 @@ func countReads(s *store.Store) (*atomic.Int64, error) {
 	}
 	n := new(atomic.Int64)
 	field := reflect.ValueOf(s).Elem().FieldByName("database").Elem().FieldByName("read")
-	readers := (**sql.DB)(unsafe.Pointer(field.UnsafeAddr())) // the store has no way to be told of its statements
+	readers := (**sql.DB)(unsafe.Pointer(field.UnsafeAddr())) // the store cannot report its statements
 	before := *readers
 	*readers = sql.OpenDB(counting{c, n})
 	return n, before.Close()

@@ -97,7 +97,7 @@ func TestLongReadsDoNotWait(t *testing.T) {
 	if _, err := holder.Exec(t.Context(), "BEGIN; LOCK TABLE ingest.slots, ingest.series, ingest.video_facts").ReadAll(); err != nil {
 		t.Fatal(err)
 	}
-	// A gateway that does not know what the schedule needs must not begin.
+	// A gateway that does not know the schedule's need must not begin.
 	read("locked", "another program has held it for too long", append(reads, "gateway --listen 127.0.0.1:0")...)
 	if err := holder.Close(t.Context()); err != nil {
 		t.Fatal(err)

@@ -122,7 +122,7 @@ func count(held map[string]int, kind string, is bool) {
 	}
 }
 
-// rawPage asks the stand-in directly, for what a call for videos asks for.
+// rawPage sends the stand-in the request of a call for videos.
 func rawPage(t *testing.T, base string, region ingest.Region, page int) []map[string]any {
 	t.Helper()
 	q := url.Values{

@@ -81,7 +81,7 @@ func TestTheRestLikelyCostsAsMuchAsTheDonePart(t *testing.T) {
 	}
 }
 
-// outlook returns one under the shipped costs, with so much used and reserved, and the price of a day.
+// outlook returns one under the shipped costs, with the given amount used and reserved, and the price of a day.
 func outlook(t *testing.T, used24, usedDay, reserved, day int64) budget.Outlook {
 	t.Helper()
 	until := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// limited returns the schedule under so many units a day.
+// limited returns the schedule under the given number of units a day.
 func limited(t testing.TB, units int64, jobs ...ingest.Job) budget.PricedSchedule {
 	t.Helper()
 	return limitedBy(t, "classic", units, jobs...)
@@ -33,8 +33,8 @@ func limitedBy(t testing.TB, table string, units int64, jobs ...ingest.Job) budg
 	return s
 }
 
-// reported returns a report that shows so much use by the schedule and others of the units, in the day, which ends at
-// 08:00 UTC, and in 24 h.
+// reported returns a report that shows the given use by the schedule and others of the units, in the day, which ends
+// at 08:00 UTC, and in 24 h.
 func reported(s budget.PricedSchedule, now time.Time, own, others int64) quota.Report {
 	r := quota.Report{At: now, Spent: []quota.Spent{
 		{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled}, Amount: own},

@@ -22,7 +22,7 @@ func JudgeKind(network string) Finding    { return volume{network: network}.judg
 // Found returns a finding that a check may make.
 func Found(detail string) Finding { return okf("%s", detail) }
 
-// Look is a check that takes no longer than Within.
+// Look is a check that ends within Within.
 type Look struct {
 	Name   string
 	Look   func(context.Context, *Doctor) Finding

@@ -92,7 +92,7 @@ func TestPostgresCarriesOutTakesWithLostAnswers(t *testing.T) {
 			if n := d.Must(t, "SELECT count(*) FROM n"); n != fmt.Sprint(want) {
 				t.Errorf("%s, %s: %s rows, want %d", name, as, n, want)
 			}
-			cancel() // once it was carried out: before, the server would be told to stop
+			cancel() // after it was carried out: earlier the server would stop it
 			if err := <-ended; err == nil {
 				t.Errorf("%s, %s: it was answered", name, as)
 			}

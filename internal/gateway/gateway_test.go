@@ -388,7 +388,8 @@ func TestAClientsOwnLimitIsDecidedInTheSameTake(t *testing.T) {
 	}
 }
 
-// A refusal for the rate stops the calls of all clients; each is told for how long, and nothing of theirs is charged.
+// A refusal for coming too fast stops the calls of all clients; each answer says for how long, and no client is
+// charged.
 func TestALimitPerMinuteIsAPauseForAllClients(t *testing.T) {
 	wait, err := youtubesim.ParseFault("wait=30s@1")
 	if err != nil {

@@ -65,7 +65,7 @@ func counted(t *testing.T, w *world) (url string, asked func() int64) {
 	return s.URL, func() int64 { v := <-n; n <- v; return v }
 }
 
-// agree checks that the ledger and the stand-in count so many units, and that as many calls arrived.
+// agree checks that the ledger and the stand-in count the given number of units, and that as many calls arrived.
 func (w *world) agree(units int64) {
 	w.t.Helper()
 	if sim := w.sim.Ledger().Units["units"]; w.calls() != units || w.spent("units") != units || sim != units {

@@ -35,7 +35,7 @@ const (
 
 var noon = time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
 
-// receiver is a web server that is told.
+// receiver is a web server that receives events.
 type receiver struct {
 	*httptest.Server
 	answer func(n int) int // the status of the n-th request, from 1

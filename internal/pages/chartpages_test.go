@@ -20,7 +20,8 @@ import (
 
 const stylesheetAndIcon = 13_000 // bytes that each page loads besides itself
 
-// charted returns a library whose chart of US has so many videos with this title, each moved in another way.
+// charted returns a library whose chart of US has the given number of videos with this title, each moved in another
+// way.
 func charted(videos int, title string) *report.Documents {
 	docs := filled()
 	short := docs.Chart

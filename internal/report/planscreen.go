@@ -26,9 +26,9 @@ func (d PlanDocument) Print(w io.Writer) {
 	d.line(w, "pieces", d.piecesText())
 	switch {
 	case d.ClaimedUntil != nil && d.Cancelled != nil:
-		d.line(w, "claimed", "by a run at work, which ends with the page in flight")
+		d.line(w, "claimed", "by a run in progress, which ends with the page in flight")
 	case d.ClaimedUntil != nil:
-		d.line(w, "claimed", "by a run at work; if it died, free again at "+term.StampFrom(*d.ClaimedUntil))
+		d.line(w, "claimed", "by a run in progress; if it died, free again at "+term.StampFrom(*d.ClaimedUntil))
 	}
 	if d.IDs > 0 {
 		d.line(w, "ids", d.idsText())

@@ -43,7 +43,7 @@ func (d *deadman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// told returns its requests so far.
+// told returns the requests so far.
 func (d *deadman) told() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// TestTheSecondsOfAnOutageAreCounted: from the first answer that failed to the next one that did not, also while it
-// lasts.
+// An outage lasts from the first failed answer to the next good one, and is counted while it lasts.
 func TestTheSecondsOfAnOutageAreCounted(t *testing.T) {
 	down, began := errors.New("down"), time.Now()
 	at := func(s int) time.Time { return began.Add(time.Duration(s) * time.Second) }

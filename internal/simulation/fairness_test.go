@@ -113,7 +113,7 @@ func newStarved(t *testing.T, s *store.Store, schedule regions.Schedule, job ing
 	}
 }
 
-// prompt is an upstream whose charts have so many pages of one video.
+// prompt is an upstream whose charts have the given number of pages of one video.
 type prompt struct {
 	pages  int
 	called func()

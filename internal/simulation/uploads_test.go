@@ -64,7 +64,7 @@ func uploadsJob(up *youtubesim.Server, channels int) ingest.Job {
 	return job
 }
 
-// observe has channels upload so many videos a day; limit is the limit of units, 0: the usual one.
+// observe has channels upload the given number of videos a day; limit is the limit of units, 0: the usual one.
 func observe(t *testing.T, perDay []int, limit int64, open func(o store.Options) *store.Store) *observatory {
 	t.Helper()
 	o := &observatory{t: t, start: time.Date(2026, 9, 14, 8, 0, 0, 0, time.UTC), seen: map[string][]time.Time{}, ended: map[string]string{}, done: map[string]int{}, units: map[string]int64{},

@@ -66,7 +66,7 @@ func short(f *standing.Facts, videos int, whole time.Duration) {
 	f.Latest.Short = map[ingest.Series]ingest.Shortage{de: {Whole: last, Since: since}}
 }
 
-// degrade is a ledger that cannot answer, with so many units left to spend without it.
+// degrade is a ledger that cannot answer, with the given number of units left to spend without it.
 func degrade(f *standing.Facts, units int64, resumes time.Time) {
 	f.Report.Degraded, f.Report.EmergencyLeft = quota.ErrUnavailable, []quota.EmergencyLeft{{Pool: "units", Remaining: units, ResumesAt: resumes}}
 }

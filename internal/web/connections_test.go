@@ -98,7 +98,7 @@ func TestIdleConnectionsOfOneAddressTakeNoOthersPlace(t *testing.T) {
 	}
 	c.want(c.dial("127.0.0.4"), "/livez", 200)
 	c.want(honest, "/", 200) // it is older than all of them, and still open
-	open := 0                // which ones depends on when the server noticed that they are idle, but for the newest
+	open := 0                // the server closes the connections that it noticed first, never the newest
 	for i, conn := range idle {
 		_, err := c.ask(conn, "/")
 		if err == nil {

@@ -30,7 +30,7 @@ func openLedger(t testing.TB, url string, o pgledger.Options) *pgledger.Ledger {
 	return l
 }
 
-// ask is for so much of each pool, with a limit on each.
+// ask is for the given amount of each pool, with a limit on each.
 func ask(account string, amount, limit int64, pools ...string) quota.Ask {
 	now := time.Now()
 	a := quota.Ask{Account: account, Midnights: quota.Midnights(now, time.UTC), Grace: 30 * time.Second, Horizon: 26 * time.Hour, Now: now,
@@ -374,7 +374,7 @@ func TestARestartedServerIsFoundAgain(t *testing.T) {
 	wantAll(t, errs, nil, "")
 }
 
-// More clients than the server has room for are told so, and nothing is in doubt.
+// Clients beyond the server's room get an error that says so, and nothing is in doubt.
 func TestAServerWithoutRoomIsUnavailable(t *testing.T) {
 	d := faulty.Postgres(t, "max_connections=10", "superuser_reserved_connections=0")
 	var full []*pgledger.Ledger

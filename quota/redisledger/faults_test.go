@@ -211,7 +211,7 @@ func TestClockBehindTheNewestEntryIsUnavailable(t *testing.T) {
 	}
 }
 
-// dump is all that the server holds, but for what a sync has staged, which is gone in a minute.
+// dump returns the server's content, except data staged by a sync, which expire in a minute.
 func dump(t testing.TB, s *server) string {
 	t.Helper()
 	ctx := context.Background()

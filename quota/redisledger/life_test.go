@@ -294,7 +294,7 @@ func TestPrecisionBoundsTheLog(t *testing.T) {
 	}
 }
 
-// K8: a pool of 10^12 a second reaches 2^53 within hours. Its totals are made small again, and no decision can tell.
+// K8: a pool of 10^12 a second reaches 2^53 within hours. Its totals are made small again, and no decision changes.
 func TestTotalsStaySmall(t *testing.T) {
 	s := redisServer(t)
 	l, c := moved(t, s)

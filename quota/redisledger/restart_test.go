@@ -112,7 +112,7 @@ func TestARestartWithOlderDataIsNoticedByEveryHostThatSpentSince(t *testing.T) {
 	wantUsed(t, hosts[1], 1, 507)
 }
 
-// TestARestartEndsWithResume: until then everybody is told, and nothing is charged.
+// TestARestartEndsWithResume: until then every caller gets the error, and nothing is charged.
 func TestARestartEndsWithResume(t *testing.T) {
 	settings := []string{"--save", "", "--appendonly", "yes"}
 	s := redisServer(t, settings...)

@@ -20,7 +20,7 @@ type plan struct {
 	start    time.Time // true time of the beginning
 	length   time.Duration
 	losses   int     // of the ledger's memory
-	silent   float64 // share of the losses that no NOSCRIPT tells of
+	silent   float64 // share of the losses without a NOSCRIPT
 	outages  int
 	aways    int     // of hosts: switched off, cut off
 	steps    int     // of clocks
@@ -208,7 +208,7 @@ func (w *world) rest(d time.Duration) {
 	w.order()
 }
 
-// order tells the race detector, which does not know that fake time is an order too, that all later steps see the
+// order shows the race detector, which does not know that fake time is an order too, that all later steps see the
 // earlier ones.
 func (w *world) order() {
 	w.mu.Lock()

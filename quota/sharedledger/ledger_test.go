@@ -18,7 +18,7 @@ type room struct {
 	t      *testing.T
 	now    time.Time
 	memory *memremote.Remote
-	lose   int // replies of so many of the next operations, which are carried out
+	lose   int // how many of the next operations are carried out and lose their replies
 	refuse bool
 	asked  int
 }

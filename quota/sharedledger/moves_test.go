@@ -67,7 +67,7 @@ func (m *moves) with(ledger, path string, do func(*quota.Governor)) {
 	do(g)
 }
 
-// spend takes so many units, or as many as are admitted.
+// spend takes the given number of units, or as many as are admitted.
 func (m *moves) spend(g *quota.Governor, units int) {
 	m.t.Helper()
 	for range units {

@@ -44,7 +44,7 @@ func syncedAt(m int) func(*sharedledger.Row) {
 	}
 }
 
-// saw is a snapshot of generation 1: so much used from a minute on.
+// saw is a snapshot of generation 1: the given amount used from a minute on.
 func saw(m, since int, used int64) sharedledger.UsageSnapshot {
 	return sharedledger.UsageSnapshot{Pool: "units", Generation: 1, At: minute(m), Windows: []sharedledger.WindowUsage{{Window: hour, Start: minute(since), Used: used}}}
 }

@@ -29,7 +29,7 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// benchmark takes amount where so many units are used in as many entries, under a limit.
+// benchmark takes amount under a limit, on a log of used entries of one unit each.
 func benchmark(b *testing.B, durable bool, used int, limit, amount int64) {
 	l := open(b, filepath.Join(b.TempDir(), "quota.db"))
 	if err := l.Fsync(b.Context(), false); err != nil {

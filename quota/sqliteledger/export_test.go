@@ -9,8 +9,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Fsync says whether a charge is to be on disk before it is answered, as it is unless told so here.
-// Without it, the rest is the ledger's own cost.
+// Fsync sets whether a charge is on disk before it is answered; the default is true. Without it, the rest is the
+// ledger's own cost.
 func (l *Ledger) Fsync(_ context.Context, on bool) error {
 	pragma := "PRAGMA synchronous = off"
 	if on {

@@ -34,7 +34,7 @@ func child(t *testing.T, file string) {
 	t.Logf("%s", out)
 }
 
-// limitFiles is a disk that is full once a file has so many bytes; 0 is one that has room again.
+// limitFiles is a disk that is full once a file has the given number of bytes; 0 is one that has room again.
 func limitFiles(t *testing.T, bytes uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
@@ -141,15 +141,15 @@ func count(t *testing.T, l *sqliteledger.Ledger) counts {
 	return counts{take(t, l, ask("own", 0)).Pools[0].Windows[0].Used, int64(len(rows)), s.Generation}
 }
 
-// nobody is the id of a user who owns nothing.
-const nobody = 65534
+// unowned is the id of a user who owns nothing.
+const unowned = 65534
 
 // A file or a directory without the right to write gives an error that says so. Root may write anything:
 // the process that meets the fault runs as another user.
 func TestAnUnwritableFileOrDirectoryIsReported(t *testing.T) {
 	if dir := os.Getenv(childFile); dir != "" {
 		if os.Geteuid() == 0 {
-			if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(nobody), syscall.Setuid(nobody)); err != nil {
+			if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(unowned), syscall.Setuid(unowned)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -193,7 +193,7 @@ func TestAnUnwritableFileOrDirectoryIsReported(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"file", "file/quota.lock", "file/quota.db.waiting"} {
-		if err := os.Chown(filepath.Join(dir, path), nobody, nobody); err != nil && os.Geteuid() == 0 {
+		if err := os.Chown(filepath.Join(dir, path), unowned, unowned); err != nil && os.Geteuid() == 0 {
 			t.Fatal(err)
 		}
 	}

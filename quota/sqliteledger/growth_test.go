@@ -10,7 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// filled is a ledger whose only pool has so many entries of one unit, a millisecond apart, the last of them at now.
+// filled is a ledger whose only pool has the given number of entries of one unit, a millisecond apart, the last of
+// them at now.
 func filled(t testing.TB, entries int, now *time.Time) (*sqliteledger.Ledger, *sql.DB) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "quota.db")

@@ -121,7 +121,7 @@ func BenchmarkPost(b *testing.B) {
 	}
 }
 
-// journalOf is a journal of so many operations that were charged.
+// journalOf is a journal of the given number of operations that were charged.
 func journalOf(t testing.TB, n int) *sqliteledger.Ledger {
 	t.Helper()
 	ctx := context.Background()

@@ -20,7 +20,7 @@ import (
 //
 //   - Every writing transaction raises the file's count of them, and stores the count in the mark. A file with a
 //     smaller count is an older copy.
-//   - A copy written into the open file leaves SQLite with pages of both: the newest are still in its log. So the mark
+//   - A copy written into the open file leaves SQLite with pages of both, since the newest pages are still in its log. So the mark
 //     also has the file's size and time of change. Only checkpoints change them, and only writers in their turn make
 //     those. If they differ, another program has written: a program with the file open may hold old pages, and is
 //     refused; Open checks the whole file.
@@ -118,8 +118,7 @@ func (l *Ledger) checkpoint(change func() error) error {
 	return err
 }
 
-// accept remembers the open file at the end of Open. If another program wrote into the file, it checks all of it
-// first.
+// accept remembers the open file at the end of Open. It first checks the whole file if another program wrote into it.
 func (l *Ledger) accept(ctx context.Context) error {
 	if err := l.queue.enter(ctx, l.queue.giveUpAt()); err != nil {
 		return l.explain("wait for", err)

@@ -120,7 +120,7 @@ func TestASpendWithoutTheLedgerIsCountedOnce(t *testing.T) {
 	}
 }
 
-// spends wants so much charged by the two who spend here.
+// spends wants the given amount charged by the two who spend here.
 func spends(t *testing.T, l *sqliteledger.Ledger, scheduled, refresh int64) {
 	t.Helper()
 	got, err := l.Spent(t.Context(), "default", time.Time{}, 0)

@@ -101,7 +101,7 @@ func date(at time.Time, zone string) string {
 	return at.In(in).Format(time.DateOnly)
 }
 
-// A change of the zone is told once. The long day ends, and then the new zone's days count.
+// A change of the zone is logged once. The long day ends, and then the new zone's days count.
 func TestALongDayEndsWithADayOfTheNewZone(t *testing.T) {
 	path, now := filepath.Join(t.TempDir(), "quota.db"), time.Date(2026, 6, 1, 16, 0, 0, 0, time.UTC)
 	used := func(zone string) (used int64, turns time.Time) {

@@ -34,7 +34,7 @@ func TestLongClaimsBesideManyPieces(t *testing.T) {
 		}
 		run(t, url, `ANALYZE`) // as autovacuum does within a minute
 		if d, err := server(); err == nil {
-			d.Admin(t, `CHECKPOINT`) // the remaining writes of so many rows are not of a claim
+			d.Admin(t, `CHECKPOINT`) // the remaining writes of the rows do not belong to a claim
 		}
 	}
 	asked := 0

@@ -14,7 +14,8 @@ import (
 	"github.com/trendvidstream/ingest/store/storetest"
 )
 
-// A server that stops answering in the middle of a COMMIT holds a caller no longer than a program may take to stop.
+// A server that stops answering in the middle of a COMMIT delays a caller at most as long as a program may take to
+// stop.
 func TestACommitWithoutAnAnswerEnds(t *testing.T) {
 	d := faulty.Postgres(t)
 	p := faulty.BeforePostgres(t, d.Addr(), "COMMIT")

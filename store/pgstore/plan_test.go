@@ -120,7 +120,7 @@ func TestAPlanWhoseProcessDiedIsDropped(t *testing.T) {
 		return rows
 	}
 	if rows := left(); rows != 3*1200+1 {
-		t.Fatalf("it left %d rows", rows)
+		t.Fatalf("the unfinished plan left %d rows, want %d", rows, 3*1200+1)
 	}
 	sweep := func(now time.Time) {
 		t.Helper()
@@ -130,7 +130,7 @@ func TestAPlanWhoseProcessDiedIsDropped(t *testing.T) {
 	}
 	sweep(time.Now())
 	if rows := left(); rows != 3*1200+1 {
-		t.Errorf("%d rows: it was dropped while its process may live", rows)
+		t.Errorf("%d rows are left while the process may live, want %d", rows, 3*1200+1)
 	}
 	sweep(time.Now().Add(11 * time.Minute))
 	if rows := left(); rows != 0 {

@@ -39,7 +39,7 @@ func nextEvent(t *testing.T, s *store.Store, c ingest.HookClaim) ingest.Event {
 	return e
 }
 
-// sendAll tells a hook all that waits, and returns the events.
+// sendAll sends a hook all waiting events, and returns them.
 func sendAll(t *testing.T, s *store.Store, c ingest.HookClaim) (told []ingest.Event) {
 	t.Helper()
 	for {

@@ -312,7 +312,7 @@ func (r Recorded) askedAlike(s asking, region string) map[string]map[string]bool
 	return titles
 }
 
-// askAs queries for so many videos of a region, drawn by the seed.
+// askAs queries for the given number of videos of a region, drawn by the seed.
 func (r Recorded) askAs(t testing.TB, s asking, region, seed string, want int, to *tally) {
 	t.Helper()
 	n, err := strconv.ParseUint(seed, 10, 64)

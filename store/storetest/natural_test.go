@@ -22,7 +22,7 @@ type Recorded struct {
 	usedBy   map[[2]string]int         // how many videos of a channel have a word in their titles
 }
 
-// Record charts so many of the recorded days, up to the last. Without ../shared the test is skipped.
+// Record charts the given number of recorded days, up to the last. Without ../shared the test is skipped.
 func Record(t testing.TB, open Open, last string, days int) Recorded {
 	t.Helper()
 	until, err := time.Parse(time.DateOnly, last)
@@ -49,7 +49,7 @@ func Record(t testing.TB, open Open, last string, days int) Recorded {
 	for _, region := range RealRegions {
 		for _, id := range slices.Sorted(maps.Keys(charted[region])) {
 			v := now[id]
-			v.Channel = nameOf[v.ChannelID] // which another video of it may have brought later
+			v.Channel = nameOf[v.ChannelID] // another video of the channel may have brought a newer name
 			r.byRegion[region] = append(r.byRegion[region], v)
 		}
 	}

@@ -248,7 +248,7 @@ func testOnlyTheLastClaimMayWrite(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	AddDue(t, s, Due("US", noon))
 	first := Claim(t, s, By("a", clock.now()))
-	second := Claim(t, s, By("a", clock.move(5*time.Minute))) // the same owner: the attempt tells them apart
+	second := Claim(t, s, By("a", clock.move(5*time.Minute))) // the same owner: the attempt distinguishes them
 	before := states(t, s, store.SlotFilter{})
 	writes := map[string]func(ingest.Slot) error{
 		"Finish": func(slot ingest.Slot) error { slot.State = ingest.Done; return s.Finish(t.Context(), slot) },

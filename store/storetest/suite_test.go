@@ -39,8 +39,8 @@ func TestSearchQuality(t *testing.T) { searchQuality(t, openFile, 20, 1) }
 
 func TestLongSearchQuality(t *testing.T) { searchQuality(t, openFile, 81, 6) }
 
-// searchQuality judges search results in so many days of the recorded charts, for so many videos of a region by each
-// kind of query.
+// searchQuality judges search results in the given number of days of the recorded charts, for the given number of
+// videos of a region by each kind of query.
 func searchQuality(t *testing.T, open Open, days, each int) {
 	Alone(t)
 	r := Record(t, open, "2026-02-28", days)

@@ -55,7 +55,7 @@ CREATE TABLE {schema}.entries (
     region     text   NOT NULL,
     method     text   NOT NULL,
     client     text   NOT NULL, -- a client of the gateway; '': none
-    synced     bigint, -- the time from which snapshots include it, if later than at
+    synced     bigint, -- snapshots include it from this time on, if later than at
     since      bigint, -- for an unattributed charge: the start of the window that lacked it
     generation bigint, -- and the generation of the snapshot that had included it
     PRIMARY KEY (pool, at, number)
