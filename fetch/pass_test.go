@@ -87,7 +87,7 @@ func TestAStoppedSlotGoesOnWhereItWas(t *testing.T) {
 		if err != nil || states(worked) != "US done 4; " || strings.Join(b.upstream.calls, " ") != c.calls {
 			t.Errorf("after %v: %s, calls %v, %v; want %s", c.later, states(worked), b.upstream.calls, err, c.calls)
 		}
-		if again := strings.Contains(worked[0].Reason, "2 pages in vain"); again != (len(b.upstream.calls) == 4) {
+		if again := strings.Contains(worked[0].Reason, "2 pages lost"); again != (len(b.upstream.calls) == 4) {
 			t.Errorf("after %v: %q, and %d calls", c.later, worked[0].Reason, len(b.upstream.calls))
 		}
 		if worked[0].Videos != 4 {
