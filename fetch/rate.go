@@ -219,7 +219,8 @@ func (r *Rate) refresh(ctx context.Context, now time.Time) {
 		// else this process uses its own knowledge
 		if err == nil && text != "" && json.Unmarshal([]byte(text), &other) == nil {
 			k := &r.known
-			k.Until, k.Last, k.Gone = ingest.Later(k.Until, other.Until), ingest.Later(k.Last, other.Last), ingest.Later(k.Gone, other.Gone)
+			k.Until, k.Last = ingest.Later(k.Until, other.Until), ingest.Later(k.Last, other.Last)
+			k.Gone = ingest.Later(k.Gone, other.Gone)
 			k.Ahead, k.Shifted = ingest.Later(k.Ahead, other.Ahead), max(k.Shifted, other.Shifted)
 			if other.Learned.After(r.known.Learned) {
 				r.known.Gap, r.known.Learned = other.Gap, other.Learned

@@ -1,14 +1,12 @@
 package dailymotionsim
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 type object = map[string]any
@@ -61,18 +59,7 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request, at time.Time, fau
 	} else {
 		body = encode(a.body)
 	}
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		body = zip(body)
-	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(a.status)
-	if fault == "truncate" {
-		_, _ = w.Write(body[:len(body)/2])
-		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
-	}
-	_, _ = w.Write(body) // an error means that the caller has gone
+	standin.Write(w, r, a.status, body, fault == "truncate")
 }
 
 func encode(o object) []byte {
@@ -81,12 +68,4 @@ func encode(o object) []byte {
 		panic(fmt.Sprintf("dailymotionsim: an answer is not JSON: %v", err)) // maps, slices and scalars only
 	}
 	return b
-}
-
-func zip(b []byte) []byte {
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	_, _ = z.Write(b) // a buffer does not fail
-	_ = z.Close()
-	return out.Bytes()
 }

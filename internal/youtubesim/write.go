@@ -2,7 +2,6 @@ package youtubesim
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/standin"
@@ -63,18 +61,7 @@ func (a reply) write(w http.ResponseWriter, r *http.Request) {
 		writeHuge(w)
 		return
 	}
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && len(body) > 0 {
-		h.Set("Content-Encoding", "gzip")
-		body = zip(body)
-	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(a.status)
-	if a.fault == "truncate" {
-		_, _ = w.Write(body[:len(body)/2])
-		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
-	}
-	_, _ = w.Write(body) // an error means that the caller has gone
+	standin.Write(w, r, a.status, body, a.fault == "truncate")
 }
 
 // encode returns the body as the API writes it.
@@ -100,19 +87,6 @@ var changing = regexp.MustCompile(`"etag": ?"[^"]*"`)
 func contentTag(body []byte) string {
 	return strconv.Quote(idText(standin.HashText(string(changing.ReplaceAll(body, nil)))))
 }
-
-func zip(b []byte) []byte {
-	var out bytes.Buffer
-	z := zippers.Get().(*gzip.Writer) //nolint:forcetypeassert // nothing else is in it
-	z.Reset(&out)
-	_, _ = z.Write(b) // a buffer does not fail
-	_ = z.Close()
-	zippers.Put(z)
-	return out.Bytes()
-}
-
-// zippers are writers for reuse: a new one takes 800 KB.
-var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // hugeBody is how many bytes a hugebody fault writes, unless the caller hangs up first.
 const hugeBody = 64 << 20
