@@ -314,3 +314,15 @@ func (s *seen) restart() {
 	clear(s.ids)
 	s.Found, s.Idle, s.Empty, s.Total = 0, 0, 0, 0
 }
+
+// recordMissing does nothing: the totals of searches are guesses, and a job of uploads never asks for a channel's older
+// uploads.
+func (s *seen) recordMissing(context.Context, ingest.Slot) (more bool, err error) { return false, nil }
+
+// rewind goes back to the first page of the list.
+func (s *seen) rewind(slot ingest.Slot) (ingest.Slot, int) {
+	s.restart()
+	pages := slot.Pages
+	slot.Token, slot.Pages = "", 0
+	return slot, pages
+}

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -107,16 +106,4 @@ func (f *searching) lack(page ingest.Found, reason string) {
 	if page.Total > f.Found {
 		f.Expected = page.Total
 	}
-}
-
-// recordMissing does nothing: the totals of searches are guesses.
-func (f *searching) recordMissing(context.Context, ingest.Slot) (more bool, err error) {
-	return false, nil
-}
-
-func (f *searching) rewind(slot ingest.Slot) (ingest.Slot, int) {
-	f.restart()
-	pages := slot.Pages
-	slot.Token, slot.Pages = "", 0
-	return slot, pages
 }

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -154,17 +153,9 @@ func (f *watching) moved() string {
 		f.channel, f.Watch.Moved, f.Channel)
 }
 
-// rewind goes back to the first page of the list.
 func (f *watching) rewind(slot ingest.Slot) (ingest.Slot, int) {
-	f.restart()
-	pages := slot.Pages
-	slot.Token, slot.Pages, f.pages = "", 0, 0
-	return slot, pages
-}
-
-// recordMissing does nothing: a job of uploads never asks for a channel's older uploads.
-func (f *watching) recordMissing(context.Context, ingest.Slot) (more bool, err error) {
-	return false, nil
+	f.pages = 0
+	return f.seen.rewind(slot)
 }
 
 // goneError ends a slot of a channel that is not there.

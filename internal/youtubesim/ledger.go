@@ -16,9 +16,10 @@ type CallCount = standin.CallCount
 // Call is one call that arrived.
 type Call = standin.Call
 
-// maxInWindow returns the most that any trailing window of length d held of a pool. A call at t counts while now < t +
+// MaxInWindow returns the most that any trailing window of length d held of a pool. A call at t counts while now < t +
 // d.
-func maxInWindow(log []Call, pool string, d time.Duration) int64 {
+func (s *Server) MaxInWindow(pool string, d time.Duration) int64 {
+	log := s.Log()
 	slices.SortStableFunc(log, func(a, b Call) int { return a.At.Compare(b.At) })
 	var sum, most int64
 	first := 0
@@ -33,12 +34,12 @@ func maxInWindow(log []Call, pool string, d time.Duration) int64 {
 	return most
 }
 
-// maxInDay returns the most charged to a pool on any day; day names the day of an instant.
-func maxInDay(log []Call, pool string, day func(time.Time) string) int64 {
+// MaxInDay returns the most charged to a pool on any Pacific day.
+func (s *Server) MaxInDay(pool string) int64 {
 	sums := map[string]int64{}
 	var most int64
-	for _, call := range log {
-		d := day(call.At)
+	for _, call := range s.Log() {
+		d := s.count.Day(call.At)
 		sums[d] += call.Charges[pool]
 		most = max(most, sums[d])
 	}

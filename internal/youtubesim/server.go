@@ -179,15 +179,6 @@ func (s *Server) Spend(pool string, amount int64) int64 { return s.count.Spend(p
 // Log returns every call of the API since the start, in order of arrival.
 func (s *Server) Log() []Call { return s.count.Log() }
 
-// MaxInWindow returns the most that any trailing window of length d held of a pool. A call at t counts while now < t +
-// d.
-func (s *Server) MaxInWindow(pool string, d time.Duration) int64 {
-	return maxInWindow(s.Log(), pool, d)
-}
-
-// MaxInDay returns the most charged to a pool on any Pacific day.
-func (s *Server) MaxInDay(pool string) int64 { return maxInDay(s.Log(), pool, s.count.Day) }
-
 const apiPrefix = "/youtube/v3/"
 
 // ServeHTTP answers the API under /youtube/v3/, pictures under /vi/ and the count at /sim/ledger.
