@@ -19,7 +19,7 @@ const searchList = "search.list"
 // searchFields lists the fields of a search that mapFound reads.
 const searchFields = "nextPageToken,pageInfo/totalResults,items(id/videoId,snippet/publishedAt)"
 
-var errNoTime = errors.New("After is not before Before")
+var errNoTime = errors.New("the time range is empty: After is not before Before")
 
 // Search implements fetch.Searcher: one page of search.list, videos only. YouTube gives at most 500
 // results for a query. Results that are not videos are left out.
