@@ -94,7 +94,7 @@ func (g *Governor) report(ctx context.Context) (Report, error) {
 			if l.Start < start {
 				start, pool.Widest = l.Start, pool.Windows[j].Window.Name
 			}
-			if pool.Windows[j].Returns, err = returns(pool.Windows[j], l.Start, d.At, p.Name, spentSince); err != nil {
+			if pool.Windows[j].Returns, err = a.returns(pool.Windows[j], l, d.At, p.Name, spentSince); err != nil {
 				break
 			}
 		}
@@ -123,24 +123,36 @@ func stepSince(start int64, now time.Time) time.Duration {
 }
 
 // returns gives the times when a window's counted units come back. A step comes back when its last moment leaves the
-// window, so that no unit is expected early.
-func returns(w WindowState, start int64, now time.Time, pool string, spentSince spentSince) (all []Return, err error) {
+// window, so that no unit is expected early. Units taken within the grace of a midnight count in both days.
+func (a Ask) returns(w WindowState, l Lookup, now time.Time, pool string, spentSince spentSince) (all []Return, err error) {
+	start := max(l.Start, l.Next)
 	if w.Used == 0 {
 		return nil, nil
 	}
-	if w.Window.Day() {
+	if w.Window.Day() && now.Before(protocol.Time(l.Next)) {
 		return []Return{{w.FreesAt, w.Used}}, nil
 	}
 	parts, err := spentSince.parts(pool, start)
 	if err != nil {
 		return nil, err
 	}
+	if w.Window.Day() {
+		both := int64(0)
+		for _, s := range parts {
+			both += s.Amount
+		}
+		both = min(both, w.Used) // more may have been spent meanwhile
+		if all = []Return{{w.FreesAt, w.Used - both}}; both > 0 {
+			all = append(all, Return{a.turns(a.day(now) + 2), both})
+		}
+		return all, nil
+	}
 	step, sums, left := stepSince(start, now), map[int64]int64{}, w.Used
 	for _, s := range parts {
 		sums[min(s.Part, returnSteps-1)] += s.Amount
 	}
 	for _, part := range slices.Sorted(maps.Keys(sums)) {
-		amount := min(sums[part], left) // more may have been spent meanwhile
+		amount := min(sums[part], left) // as above
 		left -= amount
 		if amount > 0 {
 			all = append(all, Return{now.Add(time.Duration(part+1) * step), amount})

@@ -24,9 +24,9 @@ type saying struct {
 	orLater  map[ingest.Series]bool      // or later
 	every    time.Duration               // from one chart of a series to its next; 0: no prediction
 	last     time.Time                   // when the slot was due that every counts from
-	sleeps   bool                        // the runs end then: a chart that would come later comes after them
+	sleeps   time.Time                   // when the sentence expects no more runs; zero: it does not say
 	overdue  int                         // the charts that come first, before that pace begins
-	ends     time.Time                   // of the day, or of the hours with runs, that every is of; zero: it has no end
+	ends     time.Time                   // of the day that every is of; zero: it has no end
 	resumes  time.Time                   // when the schedule's next call is admitted; zero: it has something left
 	closed   time.Time                   // until when a pool is closed, which the headline says then
 	doubted  bool                        // the headline, and resumes, say only when one call asks again
@@ -77,12 +77,8 @@ func (p *program) say(ctx context.Context, rec *recorder, worked []ingest.SlotRe
 	s.stopped = s.stopped || s.refused
 	for _, job := range f.Pace.Jobs {
 		if job.Job.Name == "chart" {
-			s.every, s.last, s.ends, s.overdue = job.Round, job.Last, job.Ends, job.Overdue
-			if !job.Sleeps.IsZero() && (s.ends.IsZero() || job.Sleeps.Before(s.ends)) { // no run is expected from then on
-				s.ends, s.sleeps = job.Sleeps, true
-			}
-			asleep := !job.Sleeps.IsZero() && !job.Last.Add(job.Gap).Before(job.Sleeps) // it promises no chart before
-			if job.Waits || asleep {                                                    // it says until when, but gives no interval
+			s.every, s.last, s.ends, s.sleeps, s.overdue = job.Round, job.Last, job.Ends, job.Sleeps, job.Overdue
+			if job.Waits { // it says until when, but gives no interval
 				s.every = 0
 			}
 		}
@@ -292,8 +288,8 @@ func (rec *recorder) nextRun(due time.Time) time.Time {
 
 // interval returns how long the round takes that is under way at the time of a prediction, as predicted and in fact,
 // without hours when our machine sleeps: from the last chart before to as many charts later as there are regions. If
-// the prediction ends earlier, it is the pace until the first chart after that; if the provider may refuse from an
-// hour on, it is the pace of the turns that are due before. Where runs are rare, the predicted round begins when the
+// the prediction ends earlier, it is the pace until the first chart after that; if the provider may refuse, or no run is
+// expected, from an hour on, it is the pace of the turns that are due before. Where runs are rare, the predicted round begins when the
 // last slot was due, and ends with the next run. Both are 0 if that is not known.
 func (rec *recorder) interval(s saying) (said, came time.Duration) {
 	var charts []time.Time
@@ -301,20 +297,18 @@ func (rec *recorder) interval(s saying) (said, came time.Duration) {
 		charts = append(charts, rec.charts[string(r)]...)
 	}
 	slices.SortFunc(charts, time.Time.Compare)
-	at := s.at
-	if rec.world.tick > 0 { // the last slot is one that this run has fetched
-		at = at.Add(1)
-	}
-	first, _ := slices.BinarySearchFunc(charts, at, time.Time.Compare)
+	first, _ := slices.BinarySearchFunc(charts, s.at.Add(time.Second), time.Time.Compare) // after the charts of this run
 	first += s.overdue
 	keys := len(rec.world.regions)
 	last := first - 1 + keys
 	if next, _ := slices.BinarySearchFunc(charts, s.ends, time.Time.Compare); !s.ends.IsZero() {
 		last = max(first, min(last, next))
 	}
-	if sure := s.forecast.SureUntil; !sure.IsZero() && first > 0 && s.every > 0 { // the turns that are due before
-		turns := max(0, sure.Sub(charts[first-1])*time.Duration(keys)/s.every)
-		last = min(last, first-1+int(turns))
+	for _, until := range []time.Time{s.forecast.SureUntil, s.sleeps} { // the turns that are due before
+		if !until.IsZero() && first > 0 && s.every > 0 {
+			turns := max(0, until.Sub(charts[first-1])*time.Duration(keys)/s.every)
+			last = min(last, first-1+int(turns))
+		}
 	}
 	if first == 0 || last < first || last >= len(charts) || !s.ends.IsZero() && !s.at.Before(s.ends) {
 		return 0, 0
@@ -323,9 +317,7 @@ func (rec *recorder) interval(s saying) (said, came time.Duration) {
 	whole := func(to time.Time) time.Duration {
 		return rec.awake(from, to) * time.Duration(keys) / turns
 	}
-	if said = s.every; s.sleeps && charts[last].After(s.ends) {
-		said = min(said, whole(s.ends))
-	} else if rec.world.tick > 0 && !s.last.IsZero() {
+	if said = s.every; rec.world.tick > 0 && !s.last.IsZero() {
 		said = whole(rec.nextRun(s.last.Add(s.every * turns / time.Duration(keys))))
 	}
 	return said, whole(charts[last])

@@ -2,10 +2,13 @@ package budget_test
 
 import (
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 )
 
@@ -38,13 +41,32 @@ func TestIdleHoursAreNotPlannedFor(t *testing.T) {
 				}
 			}
 		}
-		r := reported(s, midnight.AddDate(0, 0, len(tt.days)).Add(time.Minute), 0, 0)
+		r := reported(s, midnight.AddDate(0, 0, len(tt.days)).Add(time.Second), 0, 0) // the ledger's day ends 29 s later
 		expected := w.Expect(t.Context(), r)
 		priced := s
 		priced.Idle = expected.Idle
 		if got := priced.Pace(expected.Report, nil, r.At).String(); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+// A machine wakes at the provider's midnight: the eight charts that are due then can wait for its grace to pass, so that
+// they cost nothing of the day that ends.
+func TestWakingAtMidnightCostsTheNextDay(t *testing.T) {
+	onMachineIn(t, time.UTC)
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	s.Idle = 1<<8 - 1 // until 08:00
+	now := midnight.Add(2 * time.Hour)
+	r := reported(s, now, 0, 0)
+	for i, p := range r.Pools {
+		day := &r.Pools[i].Windows[slices.IndexFunc(p.Windows, func(w quota.WindowState) bool { return w.Window.Day() })]
+		day.Used, day.FreesAt = 150, day.FreesAt.Add(s.Tariff.Grace)
+	}
+	jobs := s.Pace(r, map[ingest.Series]time.Time{{Job: "chart", Key: "US"}: now}, now).Jobs
+	// 135 are left, four of them for retries: 32 charts in 14 hours
+	if want := 14 * time.Hour / 33; len(jobs) != 1 || jobs[0].Gap.Round(time.Minute) != want.Round(time.Minute) {
+		t.Errorf("%+v, want a chart every %v", jobs, want)
 	}
 }
 

@@ -319,7 +319,7 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 			}
 			own := demand{schedule, price[pool.Name], job.Every}
 			share, budget := b.fill(demands[pool.Name], own, now), b.budget
-			b.wake(p, w, price[pool.Name], share)
+			b.wake(p, s.Tariff.Grace, price[pool.Name], share)
 			gap, eases := b.gap(price[pool.Name], share), now.Add(b.whole)
 			p.Eased = max(p.Eased, s.gapAfter(b, demands[pool.Name], own, spare(pool.Name), now))
 			if gap > job.Every/time.Duration(keys) {
@@ -331,7 +331,7 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
 				p.Gap, p.Pool, p.Budget, p.Window, p.Ends = gap, pool.Name, budget, w.Window.Name, time.Time{}
 				if p.Left, p.Eases = left, eases; w.Window.Day() {
-					p.Ends, p.Eases = w.FreesAt, w.FreesAt
+					p.Ends, p.Eases = b.ends, b.ends
 				}
 				if p.Round = b.round(gap, price[pool.Name], share) * time.Duration(keys); p.Round > 0 {
 					p.Round = max(p.Round, job.Every)

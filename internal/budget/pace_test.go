@@ -280,6 +280,31 @@ func TestAFailedCallDoesNotChangeTheNumberOfPages(t *testing.T) {
 	}
 }
 
+// In the grace after a midnight, eight charts are fetched, which count in both days: the pace is already of the new day.
+func TestThePaceInTheGraceIsTheNewDays(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	known := map[ingest.Series]time.Time{{Job: "chart", Key: "US"}: midnight}
+	var gaps []time.Duration
+	for _, after := range []time.Duration{4 * time.Second, time.Minute} {
+		r := reported(s, midnight.Add(after), 0, 0)
+		for i, p := range r.Pools {
+			day := &r.Pools[i].Windows[slices.IndexFunc(p.Windows, func(w quota.WindowState) bool { return w.Window.Day() })]
+			if day.FreesAt, day.Used = midnight.AddDate(0, 0, 1).Add(s.Tariff.Grace), 32; after < s.Tariff.Grace {
+				day.FreesAt, day.Used = midnight.Add(s.Tariff.Grace), 280
+				day.Returns = []quota.Return{{At: day.FreesAt, Amount: 248}, {At: day.FreesAt.AddDate(0, 0, 1), Amount: 32}}
+			}
+		}
+		jobs := s.Pace(r, known, r.At).Jobs
+		if len(jobs) != 1 || !jobs[0].Ends.Equal(midnight.AddDate(0, 0, 1).Add(s.Tariff.Grace)) {
+			t.Fatalf("after %v: %+v", after, jobs)
+		}
+		gaps = append(gaps, jobs[0].Gap)
+	}
+	if gaps[0] != gaps[1] {
+		t.Errorf("in the grace a chart every %v, after it every %v", gaps[0], gaps[1])
+	}
+}
+
 // After a night without runs, the series that have waited for more than two rounds come first: the pace is of the
 // later charts.
 func TestAPaceBeginsAfterOverdueCharts(t *testing.T) {

@@ -16,11 +16,13 @@ type supply struct {
 	renews time.Time     // when the window next has more
 	closed bool          // until renews, even if something is left
 	spent  bool          // span began with the job's last slot, which is paid for
+	ends   time.Time     // of span, if the window is the provider's day
 }
 
 // supplyOf returns a window's part for the schedule. The rest of a day is spread from the job's last slot to the end
 // of the day. A sliding window has no end: the part that others leave of it is spread over its whole length, so that
-// old slots leave it as fast as new ones come.
+// old slots leave it as fast as new ones come. Within the grace after a midnight the ledger still counts the old day,
+// but the new one is planned.
 func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent,
 	last, now time.Time) supply {
 	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
@@ -29,16 +31,23 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 	if pool.DrainedUntil.After(now) {
 		b.now.left, b.renews, b.closed = 0, pool.DrainedUntil, true
 	}
-	b.budget = max(0, ceiling-max(0, w.Used-own))
+	used := w.Used
+	if b.ends = w.FreesAt; w.Window.Day() && !now.Before(b.ends.Add(-s.Tariff.Grace)) {
+		_, ends := providerDay(now, s.Tariff.Zone)
+		if b.ends = ends.Add(s.Tariff.Grace); len(w.Returns) > 0 {
+			used -= w.Returns[0].Amount
+		}
+	}
+	b.budget = max(0, ceiling-max(0, used-own))
 	if !w.Window.Day() {
 		b.span, b.left = s.awake(now, now.Add(w.Window.Length+s.Tariff.Grace)), b.budget
 		b.whole = b.span
 		return b
 	}
 	b.whole = s.awake(now, now.Add(day))
-	b.span, b.left, b.spent = s.awake(now, w.FreesAt), max(0, ceiling-w.Used), true // a drain may be lifted
+	b.span, b.left, b.spent = s.awake(now, b.ends), max(0, ceiling-used), true // a drain may be lifted
 	if !last.IsZero() && last.Before(now) && now.Sub(last) < day {
-		b.span = s.awake(last, w.FreesAt)
+		b.span = s.awake(last, b.ends)
 	}
 	return b
 }
@@ -78,9 +87,10 @@ func (b supply) gap(price int64, share float64) time.Duration {
 	return b.spread(b.span, slots, share)
 }
 
-// wake sets aside the slots that are overdue at once when idle hours in the span end, instead of one after a gap.
-func (b *supply) wake(p *JobPace, w quota.WindowState, price int64, share float64) {
-	if p.Wakes.IsZero() || w.Window.Day() && !p.Wakes.Before(w.FreesAt) {
+// wake sets aside the slots that are overdue at once when idle hours in the span end, instead of one after a gap. Slots
+// at the end of the provider's day can wait until its grace has passed: they belong to the next day.
+func (b *supply) wake(p *JobPace, grace time.Duration, price int64, share float64) {
+	if p.Wakes.IsZero() || b.spent && !p.Wakes.Before(b.ends.Add(-grace)) {
 		return
 	}
 	overdue := min(int64(p.Wakes.Sub(p.Sleeps)/max(b.gap(price, share), time.Second)), int64(len(p.Job.Series())))

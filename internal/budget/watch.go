@@ -99,7 +99,8 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) Expected {
 		return Expected{Report: r}
 	}
 	today, ends := dayOf(r, tariff)
-	out := Expected{Others: history.String(tariff, today), Idle: history.idle(tariff, today),
+	begun, _ := providerDay(r.At, tariff.Zone) // the hours of the day before have passed, in the grace too
+	out := Expected{Others: history.String(tariff, today), Idle: history.idle(tariff, begun),
 		SureUntil: history.sureUntil(tariff, today)}
 	out.Counted, out.Pages = w.Schedule.lastSizes(slots)
 	if w.Shared {

@@ -37,6 +37,27 @@ var returning = []Case{
 			r.Fatalf("%d come back of %d", sum, w.Used)
 		}
 	}},
+	{ID: "R2", Name: "a unit taken within the grace of a midnight counts in both days, and comes back after the second",
+		check: func(r *rig) {
+			r.grace = 30 * second
+			r.fresh(noon, per(24*time.Hour, 10_000), daily(10_000))
+			ends := r.report().Pools[0].Windows[1].FreesAt // the grace after midnight
+			for i, before := range []time.Duration{time.Hour, 45 * second, 20 * second, 10 * second} {
+				r.clock.Set(ends.Add(-before))
+				r.take(int64(1) << i)
+			}
+			day := r.report().Pools[0].Windows[1]
+			if day.Used != 15 || len(day.Returns) != 2 || day.Returns[0] != (quota.Return{At: ends, Amount: 1}) ||
+				day.Returns[1].Amount != 14 || day.Returns[1].At.Sub(ends).Round(2*time.Hour) != 24*time.Hour {
+				r.Fatalf("%d used, and %+v", day.Used, day.Returns)
+			}
+			for n, want := range []int64{14, 0} {
+				r.clock.Set(day.Returns[n].At)
+				if used := r.report().Pools[0].Windows[1].Used; used != want {
+					r.Fatalf("return %d: %d are used then, want %d", n, used, want)
+				}
+			}
+		}},
 }
 
 // report returns a governor's report on the pool "units" with the rig's bounds.
