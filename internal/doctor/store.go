@@ -228,7 +228,7 @@ func repairLedger(ctx context.Context, d *Doctor) Finding {
 	moved, err := l.MoveBack(ctx)
 	switch {
 	case err != nil:
-		return failWith(err, "try again: the future rows of "+path+" was not moved")
+		return failWith(err, "try again: the future rows of "+path+" were not moved")
 	case moved == 0:
 		return noFinding
 	}
