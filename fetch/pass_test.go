@@ -162,7 +162,7 @@ func TestASpentPoolStaysClosedUntilTheProvidersMidnight(t *testing.T) {
 }
 
 // A false refusal costs minutes: one call asks the pool again, and the chart goes on.
-func TestADoubtedNoIsAskedAgain(t *testing.T) {
+func TestADoubtedRefusalIsAskedAgain(t *testing.T) {
 	b := newBench(t, 1000, "US", "GB")
 	b.upstream.answer = on(fetch.Spent, 1)
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
@@ -335,7 +335,7 @@ func (b broken) Take(context.Context, quota.Request) (quota.Decision, error) {
 	return quota.Decision{}, b.err
 }
 
-// wrapped is a quota with something around it, as a test or a tracer puts there.
+// wrapped is a quota in a wrapper, such as a tracer's.
 type wrapped struct{ fetch.Quota }
 
 func TestAnAnsweredProbeOpensThePoolThroughAnyWrapperOfTheQuota(t *testing.T) {
@@ -344,7 +344,7 @@ func TestAnAnsweredProbeOpensThePoolThroughAnyWrapperOfTheQuota(t *testing.T) {
 	b.upstream.answer = on(fetch.Spent, 1)
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US stopped 0; " {
-		t.Fatalf("%s %v, want a no that is doubted to stop the slot", states(worked), err)
+		t.Fatalf("%s %v, want a doubted refusal to stop the slot", states(worked), err)
 	}
 	b.now = b.now.Add(6 * time.Minute)
 	worked, err = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
@@ -472,7 +472,7 @@ func TestBurstsThatAreNotChargedAreGivenBack(t *testing.T) {
 }
 
 // A retry costs as much as a page: a chart that begins has room for some.
-func TestARetryLeavesNoChartInPart(t *testing.T) {
+func TestARetryLeavesNoPartialChart(t *testing.T) {
 	for _, tt := range []struct {
 		fails int // which call
 		units int64

@@ -27,7 +27,7 @@ func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
 	}
 }
 
-// meant are the commands that people look for by the name that another program gives them.
+// meant maps names of commands in other programs to this program's names.
 var meant = map[string]string{"status": "quota", "usage": "quota", "start": "serve", "daemon": "serve",
 	"stop": "quota drain", "fetch": "run", "find": "search", "check": "doctor"}
 

@@ -83,7 +83,7 @@ bf-1: videos by their ids
 next: ingest backfill run bf-1
 `, "backfill", "status", "bf-1")
 	end := runJSON(t, exitOK, "bf-1")
-	if want := "another run is at work on the last 2 pieces; if it died, the same command goes on from 2026-02-14 09:43:00Z"; end.Outcome != "due" ||
+	if want := "another run works on the last 2 pieces; if it died, the same command goes on from 2026-02-14 09:43:00Z"; end.Outcome != "due" ||
 		end.Reason != want || end.ClaimedUntil == nil || !end.ClaimedUntil.Equal(now.Add(3*time.Minute)) {
 		t.Errorf("a run beside it ends with %+v", end)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 )
 
-// A key is taken out of its surroundings where it is plain, and JSON is refused by its name.
+// A key is found in the text around it if there is only one, and JSON is refused as JSON.
 func TestAKeyIsReadAsPeopleKeepIt(t *testing.T) {
 	const key = "AIzaSyA-1234567890abcdefghijklmnopqrstu"
 	for name, text := range map[string]string{

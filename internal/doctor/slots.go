@@ -108,7 +108,7 @@ func judgeSlots(d *Doctor, slots store.SlotSummary) Finding {
 	now := d.now()
 	if ahead := slots.Ahead; d.OpenStore == nil && len(ahead) > 0 {
 		return warn(fmt.Sprintf("%d are due in the future, the last at %s: they were added "+
-			"while this machine's clock was ahead, and count for nothing", len(ahead), term.Stamp(ahead[0].DueAt)),
+			"while this machine's clock was ahead, and do not count", len(ahead), term.Stamp(ahead[0].DueAt)),
 			"if the clock is right now, ingest doctor --repair removes them")
 	}
 	var stuck []string

@@ -237,8 +237,7 @@ func TestAVideoIsDrawnAndListed(t *testing.T) {
 	}
 }
 
-// A watched video's page shows its counts, and no rank: a watch list ranks nothing, and is no chart that the video
-// left.
+// A watched video's page shows its counts, and no rank: a watch list has no ranks, and a video does not leave it.
 func TestAWatchedVideosCountsAreOnItsPage(t *testing.T) {
 	for charted, want := range map[bool]string{false: "It was in no chart of the last 7 days.", true: "<b>US</b>"} {
 		s, docs := newSite(), filled()

@@ -66,12 +66,12 @@ func NewBackfillEnd(run Run, doc PlanDocument, limit string, err error) Backfill
 	return end
 }
 
-// Partial reports whether the run, or the whole backfill, ended with less than there is.
+// Partial reports whether the run, or the whole backfill, ended incomplete.
 func (e BackfillEnd) Partial() bool {
 	return e.Outcome == ingest.Failed || e.Outcome == ingest.Done && len(e.Incomplete) > 0
 }
 
-// unanswered returns how many pieces wait since they were returned without an answer, and the reason of the last one.
+// unanswered returns how many pieces were given back without an answer and wait, and the reason of the last one.
 func (r Run) unanswered() (n int, why string) {
 	open := map[string]string{}
 	for _, s := range r.Slots {
@@ -135,7 +135,7 @@ func (e BackfillEnd) Print(w io.Writer) {
 	e.PlanDocument.Print(w)
 }
 
-// claimedReason says why a run ends while pieces are open: other runs hold the last of them until that time.
+// claimedReason says why a run ends while pieces are open: other runs have claimed the last of them until that time.
 func claimedReason(open int, until *time.Time) string {
 	if until == nil { // they ended meanwhile
 		return fmt.Sprintf("another run gave %s back in the meantime", term.Plural(open, "piece"))
@@ -144,6 +144,6 @@ func claimedReason(open int, until *time.Time) string {
 	if open > 1 {
 		last = term.Plural(open, "piece")
 	}
-	return fmt.Sprintf("another run is at work on the last %s; if it died, the same command goes on from %s",
+	return fmt.Sprintf("another run works on the last %s; if it died, the same command goes on from %s",
 		last, term.StampFrom(*until))
 }

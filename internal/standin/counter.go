@@ -24,17 +24,17 @@ type Charge struct {
 	Amount int64
 }
 
-// Counter is a provider's own count. Its lock also puts the calls in one order. Its fields are its rules.
+// Counter is a provider's own count. Its exported fields are its rules. Its lock also orders the calls.
 type Counter struct {
 	Now             func() time.Time
 	Zone            *time.Location // of its days
 	Pools           []Pool         // in the order of their refusals
 	PerMinute       int            // calls in any trailing 60 s; 0: no limit
-	ChargePerMinute bool           // also calls beyond that
+	ChargePerMinute bool           // calls beyond PerMinute are charged too
 	Faults          []Fault
 	Seed            uint64
 	Refuses         func(*Fault) string // the limit whose refusal a fault fakes: a pool, PerMinute, or "" for none
-	Free            func(*Fault) bool   // such calls are not charged; nil: all are
+	Free            func(*Fault) bool   // calls with such a fault are not charged; nil: all are charged
 
 	mu        sync.Mutex
 	days      map[string]map[string]int64 // day -> pool -> charged

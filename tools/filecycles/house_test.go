@@ -114,7 +114,7 @@ func TestAPlantedKnotIsFound(t *testing.T) {
 	}
 }
 
-// TestALongFunctionIsFound: in a file that is one line too long, as wc -l counts, under a comment that is, too.
+// A long function is found in a file that is one line too long (by wc -l), and so are the file and its long comment.
 func TestALongFunctionIsFound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long.go")
 	text := strings.Repeat("// Package long.\n", maxDocLines+1) + "package long\n\nfunc f() {\n"
