@@ -335,7 +335,7 @@ func (b broken) Take(context.Context, quota.Request) (quota.Decision, error) {
 	return quota.Decision{}, b.err
 }
 
-// wrapped is a quota in a wrapper, such as a tracer's.
+// wrapped is a quota in a wrapper, as a tracer makes one.
 type wrapped struct{ fetch.Quota }
 
 func TestAnAnsweredProbeOpensThePoolThroughAnyWrapperOfTheQuota(t *testing.T) {
