@@ -31,9 +31,9 @@ var simulationSeed = flag.Uint64("simulation-seed", 0, "run only this seed of th
 // Three days of hourly charts of eight regions, on half the quota they want, with the real governor, protocol and
 // passes. The ledger loses its memory, falls silent and loses replies; the upstream fails, refuses early and counts
 // failed calls; and every process may die between any two steps. The upstream's own count is the judge.
-func TestSimulation(t *testing.T) { simulateSeeds(t, 30) }
+func TestSimulation(t *testing.T) { simulateSeeds(t, 20) }
 
-func TestLongSimulation(t *testing.T) { simulateSeeds(t, 300) }
+func TestLongSimulation(t *testing.T) { simulateSeeds(t, 200) }
 
 func simulateSeeds(t *testing.T, seeds int) {
 	t.Helper()
