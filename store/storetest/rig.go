@@ -1,5 +1,5 @@
-// Package storetest provides helpers that the tests of stores share. Its own tests are the suite that every store passes:
-// slots and their fences, pages, charts, history, retention, backfills, searches, copies.
+// Package storetest provides helpers that the tests of stores share. Its own tests are the suite that every store
+// passes: slots and their fences, pages, charts, history, retention, backfills, searches, copies.
 package storetest
 
 import (

@@ -15,7 +15,8 @@ type Span = [2]int
 type Located struct {
 	tokens []string
 	places []place // of each token
-	starts []int32 // for every byte of the folded text, the rune of the text where its piece begins; and the text's end; nil: ASCII
+	// for every byte of the folded text, the rune of the text where its piece begins; and the text's end; nil: ASCII
+	starts []int32
 	text   string
 }
 
