@@ -37,8 +37,8 @@ const goalSlowest = 20
 
 // besideFor bounds the time of a shape, and besideLeast how many searches of it there are at least.
 const (
-	besideFor   = 8 * time.Second
-	besideLeast = 3
+	besideFor   = 30 * time.Second
+	besideLeast = 20
 )
 
 // realDays is how many of the newest recorded days the store of real rows has: about as many as a store keeps.
