@@ -99,7 +99,7 @@ func TestARunThatCanOnlyWaitSaysUntilWhen(t *testing.T) {
 	ingestCode(t, exitOK, "backfill", "plan", "videos", ids)
 	killedRun(t, "bf-1", 1, now)
 	end := runJSON(t, exitStopped, "bf-1")
-	if end.Outcome != "stopped" || end.RetryAt == nil || !end.RetryAt.Equal(now.Add(3*time.Minute)) || !strings.Contains(end.Reason, "another run is at work") {
+	if end.Outcome != "stopped" || end.RetryAt == nil || !end.RetryAt.Equal(now.Add(3*time.Minute)) || !strings.Contains(end.Reason, "another run works") {
 		t.Errorf("%+v", end)
 	}
 	if _, said := ingestAny("backfill", "run", "bf-1"); !strings.Contains(said, "bf-1 waits") {

@@ -25,8 +25,8 @@ func TestAPassOfEightRegionsIsCheap(t *testing.T) {
 	at(t, "2026-02-14T12:00:00Z")
 	base := startSimulate(t)
 	best := time.Hour
-	const passes = 3
-	for range passes {
+	passes := 0
+	for ; passes < 3 && best >= passCPU; passes++ { // a busy machine may make one or two of them dear
 		dir := filepath.Join(t.TempDir(), "data")
 		var out, messages bytes.Buffer
 		cmd := exec.Command(self(t), "run", "--json", "--upstream-url", base, "--data", dir)
@@ -52,10 +52,10 @@ func TestAPassOfEightRegionsIsCheap(t *testing.T) {
 	}
 	// A chart brings the details of its videos: also videos of several regions are asked for by no other call.
 	if calls := ledgerOf(t, base).Calls; len(calls) != 1 ||
-		calls[0] != (youtubesim.CallCount{Method: "videos.list", Status: http.StatusOK, Count: passes * 8 * 4}) {
+		calls[0] != (youtubesim.CallCount{Method: "videos.list", Status: http.StatusOK, Count: int64(passes) * 8 * 4}) {
 		t.Errorf("%d passes asked %v, want 32 calls of videos.list each", passes, calls)
 	}
 	if best >= passCPU && !quotatest.Raced {
-		t.Errorf("the cheapest of three passes took %v of CPU, want less than %v", best, passCPU)
+		t.Errorf("the cheapest of %d passes took %v of CPU, want less than %v", passes, best, passCPU)
 	}
 }
