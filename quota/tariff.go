@@ -18,8 +18,8 @@ type Tariff struct {
 	Upstream string
 	Table    string
 	Zone     *time.Location
-	// LongDay is the day around the last change of Zone. The provider may count by either zone, so that it spans the
-	// days of both, and no spend is forgotten. Zero: the zone has never changed.
+	// LongDay is the day around the last change of Zone. The provider may count by either zone, so this day spans
+	// the days of both, and no spend is forgotten. Zero: the zone has never changed.
 	LongDay struct{ Begins, Ends time.Time }
 	Grace   time.Duration
 	// ClockGap is the largest trusted gap between this machine's clock and the ledger's clock or newest entry; beyond

@@ -126,10 +126,10 @@ func TestAnOlderStoreIsMigratedAfterABackup(t *testing.T) {
 		t.Errorf("it has version %d, want %d", version, store.SchemaVersion())
 	}
 	if got := scalar[string](t, db, `SELECT mood FROM video_facts`); got != "Süden Straße" {
-		t.Errorf("the steps did not run in their order: %q", got)
+		t.Errorf("after both steps, in their order: %q, want \"Süden Straße\"", got)
 	}
 	if got := search(t, s, store.SearchQuery{Text: "suden strasse"}); !slices.Equal(got, []string{"de-1"}) {
-		t.Errorf("found %v", got)
+		t.Errorf("found %v, want de-1", got)
 	}
 	backups := backupsOf(t, dir)
 	if len(backups) != 1 || said != "2 versions, "+backups[0] {
@@ -140,7 +140,7 @@ func TestAnOlderStoreIsMigratedAfterABackup(t *testing.T) {
 		t.Errorf("the backup has the schema\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(was, "\n"))
 	}
 	if info, err := os.Stat(backup); err != nil || info.Mode().Perm()&0o077 != 0 {
-		t.Errorf("the backup: %v, %v, want 0", info.Mode(), err)
+		t.Errorf("the backup: mode %v, %v, want no rights for others", info.Mode(), err)
 	}
 }
 
@@ -237,14 +237,14 @@ func TestAReaderOrAnotherUpstreamDoesNotMigrate(t *testing.T) {
 	for _, err := range []error{err, inspected} {
 		var older *store.VersionError
 		if !errors.As(err, &older) || older.Have != 1 || !strings.Contains(err.Error(), "run ingest run once, which brings it up to date") {
-			t.Errorf("a reader: %v", err)
+			t.Errorf("a reader: %v, want error VersionError at version 1", err)
 		}
 	}
 	var foreign *store.UpstreamError
 	if _, err := store.Open(t.Context(), dir, store.Options{Upstream: "other.example"}); !errors.As(err, &foreign) {
-		t.Errorf("another upstream: %v", err)
+		t.Errorf("another upstream: %v, want an UpstreamError", err)
 	}
 	if got := scalar[int](t, raw(t, filepath.Join(dir, "ingest.db")), `PRAGMA user_version`); got != 1 || len(backupsOf(t, dir)) != 0 {
-		t.Errorf("version %d, beside it %v, want 1 and 0", got, backupsOf(t, dir))
+		t.Errorf("version %d, backups %v, want version 1 and no backup", got, backupsOf(t, dir))
 	}
 }

@@ -94,8 +94,8 @@ func TestThePriceInThePlanEqualsTheUpstreamsCount(t *testing.T) {
 	sameCount(t, sim)
 }
 
-// A search whose slices hold more than an upstream lists is split, resumes over the days that its pool allows, and
-// brings every video once. On the day its quota ends another program spends too.
+// A search is split if a slice has more videos than an upstream lists. It continues over several days, as its pool
+// allows, and finds every video once. On one of the days another program spends from the pool too.
 func TestLongASearchIsSplitAndResumedOverDays(t *testing.T) {
 	start := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5, CostTable: "split-2026-06", Limits: map[string]int64{"search": 30}}, start)
@@ -204,11 +204,11 @@ func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 	search := []string{"search", "e", "--from", "2026-02-01", "--to", "2026-02-04", "--slice", "3d", "--yes"}
 	if end := runJSON(t, exitPartial, search...); end.Outcome != "due" || end.Drew["search"] != 10 ||
 		!strings.Contains(end.Reason, "than the confirmed amount (10 search calls, 10 units)") {
-		t.Errorf("what the restart cost is within what was agreed to: %+v, want \"due\", 10 and \"than the confirmed amount (10 search calls, 10 units)\" in it", end)
+		t.Errorf("with a restart: %+v, want a total within the confirmed amount, \"due\", 10 and \"than the confirmed amount (10 search calls, 10 units)\" in it", end)
 	}
 	end := runJSON(t, exitOK, search...)
 	if end.Outcome != "done" || end.PaidTwice == 0 {
-		t.Errorf("%+v", end)
+		t.Errorf("%+v, want done, and pages paid for twice", end)
 	}
 	text, _ := ingestCode(t, exitOK, "backfill", "status", end.ID)
 	if !strings.Contains(strings.Join(strings.Fields(text), " "), "pages paid for once more") {
@@ -227,11 +227,11 @@ func TestAnUpstreamThatIsSpentStopsABackfillCleanly(t *testing.T) {
 	end := runJSON(t, exitStopped, "videos", ids, "--concurrency", "1")
 	if end.Outcome != "stopped" || end.Pieces["done"] != 12 || end.RetryAt == nil || end.RetryAt.Before(start.Add(4*time.Minute)) ||
 		end.RetryAt.After(start.Add(7*time.Minute)) {
-		t.Errorf("%+v", end)
+		t.Errorf("%+v, want it stopped after 12 pieces, to try again in 4 to 7 minutes", end)
 	}
 	calls := len(w.Log())
 	if again := runJSON(t, exitStopped, "videos", ids); again.Spent != 0 || len(w.Log()) != calls {
-		t.Errorf("a drained pool was asked again: %d calls, %+v, want 0 and %v", len(w.Log())-calls, again, calls)
+		t.Errorf("a drained pool was asked again: %d calls, %+v, want none", len(w.Log())-calls, again)
 	}
 	next := start.Add(24 * time.Hour)
 	w.move(next)
@@ -292,11 +292,11 @@ func TestManyIDsComeInByStandardInput(t *testing.T) {
 	most := <-held
 	t.Logf("100,000 ids: %d MB at most, %v of CPU", most, cmd.ProcessState.UserTime().Round(time.Millisecond))
 	if runtime.GOOS == "linux" && (most == 0 || most > 100) {
-		t.Errorf("the process held %d MB", most)
+		t.Errorf("the process used %d MB, want 1 to 100", most)
 	}
 }
 
-// mostHeld returns the most memory that a process has held until it ends, in MB; 0 if the system does not say. The
+// mostHeld returns the peak memory of a process once it has ended, in MB; 0 if the system does not say. The
 // figure of wait includes the memory of the process that started it.
 func mostHeld(pid int) (most int) {
 	for {
@@ -431,11 +431,11 @@ func TestARefreshFetchesOldVideosAgain(t *testing.T) {
 	plan := ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "refresh", "--older-than", "2d")
 	end := runJSON(t, exitOK, plan.ID)
 	if end.Outcome != "done" || end.Spent != plan.Price["units"].High || end.Videos+end.Vanished < old-50 || end.Videos+end.Vanished > old || seen == 0 {
-		t.Errorf("of %d old videos and %d new ones: %+v", old, seen, end)
+		t.Errorf("of %d old videos and %d new ones: %+v, want the old ones fetched at the price of the plan", old, seen, end)
 	}
 	if again := ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "refresh", "--older-than", "2d", "--again"); again.ID == plan.ID ||
 		again.Pieces["total"] != 0 || again.Outcome != "done" {
-		t.Errorf("nothing is old any more: %+v", again)
+		t.Errorf("nothing is old any more: %+v, want an empty plan that is done", again)
 	}
 }
 
@@ -563,10 +563,10 @@ func TestLongARunEndsAtItsTimeAndTellsItsProgress(t *testing.T) {
 	first, _, _ := strings.Cut(out, "\n")
 	at := lastJSON[progress](t, first)
 	if code != exitOK || end.Outcome != "due" || !strings.Contains(end.Reason, "--until") || took > 30*time.Second || end.Pieces["due"] == 0 {
-		t.Errorf("exit %d after %v: %+v", code, took, end)
+		t.Errorf("exit %d after %v: %+v, want it ended by --until, with pieces left", code, took, end)
 	}
 	if at.Event != "progress" || at.Units == 0 || at.Total != 400 || at.PerMinute <= 0 || at.SecondsTo <= 0 {
-		t.Errorf("%+v", at)
+		t.Errorf("%+v, want progress of 400 pieces", at)
 	}
 	sameCount(t, sim)
 }

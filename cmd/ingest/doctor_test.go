@@ -140,7 +140,7 @@ var brokenWorlds = []struct {
 			return l.Drain(ctx, "default", "units", quota.Drain{Until: time.Now().Add(time.Hour), Used: 6812})
 		})
 		return nil
-	}, "pools", doctor.Warn, exitOK, "units: the provider refused: closed until ", "stopped at 6,812 of 10,000: another program spends of it, or its limit has changed: set it to 6,800"},
+	}, "pools", doctor.Warn, exitOK, "units: the provider refused: closed until ", "stopped at 6,812 of 10,000: another program spends from it, or its limit has changed: set it to 6,800"},
 	{"a pool that a person closed", func(w *ward) []string {
 		ingestCode(w.T, exitOK, "quota", "drain", "units")
 		return nil

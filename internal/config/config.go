@@ -94,7 +94,7 @@ type JobLimits struct {
 	Category    *regexp.Regexp // the form of a category's id
 
 	Channel func(ref string) (string, error) // reads a channel as people name it; nil: it lists no uploads
-	// reads a video, or says why it is none; nil: it gives no counts of chosen videos
+	// reads a reference to a video, or returns why it is none; nil: no counts of chosen videos
 	Video func(ref string) (id, why string)
 }
 

@@ -245,7 +245,7 @@ func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 	}
 	d.charts = charts
 	if same > 0 {
-		add(repeated, "longer intervals where it says so above; a cache of one interval would have answered these",
+		add(repeated, "the longer intervals advised above; a cache of one interval would have answered these too",
 			"%d of %d charts equalled the one before, rank by rank", same, charts)
 	}
 	if y.Unseen > 0 {

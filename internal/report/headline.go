@@ -298,7 +298,7 @@ func (s Situation) quotaReason() string {
 	for _, p := range s.Quota.Pools {
 		if p.StoppedAt > 0 && p.DrainedUntil != nil && s.Quota.Forecast.Scheduled[p.Pool] > 0 {
 			return fmt.Sprintf("The provider refused when we had counted %s of %s: "+
-				"something else spends of it, or its limit is lower.", term.Thousands(p.StoppedAt), term.Thousands(p.Limit))
+				"something else spends from it, or its limit is lower.", term.Thousands(p.StoppedAt), term.Thousands(p.Limit))
 		}
 	}
 	_, more := cutForecast(ForecastSentence(*s.Quota, s.Next))

@@ -85,7 +85,7 @@ func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) {
 	term.Paragraph(w, p.Pool+": "+strings.Join(used, "; "))
 	say := func(text string) { fmt.Fprintf(w, "  %s\n", term.Wrap(text, term.Screen-2, "  ")) }
 	if p.LimitText() != "" {
-		say(p.stopText() + ": others spend of it, or its limit has changed")
+		say(p.stopText() + ": others spend from it, or its limit has changed")
 	}
 	if p.DrainedAt != nil {
 		say("to open it: " + p.Lift())
@@ -198,7 +198,7 @@ func (p PoolDocument) LimitText() string {
 	if p.StoppedAt >= 1_000 {
 		step = 100
 	}
-	text := "the upstream " + p.stopText() + ": another program spends of it, or its limit has changed: set it to " +
+	text := "the upstream " + p.stopText() + ": another program spends from it, or its limit has changed: set it to " +
 		term.Thousands(p.StoppedAt/step*step) + " in the costs"
 	if p.line > 0 {
 		text += fmt.Sprintf(", line %d", p.line)

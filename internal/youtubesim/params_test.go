@@ -122,10 +122,10 @@ func TestAFieldMaskLeavesOnlyItsNamedFields(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if got := withoutEtags(s.list(path + "&fields=*")); !reflect.DeepEqual(got, full) {
-		t.Errorf("* is not everything: %v", got)
+		t.Errorf("fields=*: %v, want the whole answer, %v", got, full)
 	}
 	if status, body := s.ask(path + "&fields=items/id&pageToken=x"); status != 400 || reason(body) != "invalidPageToken" {
-		t.Errorf("the mask is applied to an error: %v, want 400 and \"invalidPageToken\"", body)
+		t.Errorf("an error under a mask: %d %v, want 400 and \"invalidPageToken\"", status, body)
 	}
 }
 
@@ -163,10 +163,10 @@ func TestAnswersAreZippedAndIndentedAsAsked(t *testing.T) {
 	}
 	text, err := io.ReadAll(z)
 	if err != nil || !json.Valid(text) || !strings.Contains(string(text), "\n  \"items\"") {
-		t.Errorf("%v in %.100s", err, text)
+		t.Errorf("%v in %.100s, want indented JSON", err, text)
 	}
 	if got := ask(oneVideo+"&prettyPrint=false", "").Body.String(); strings.Count(got, "\n") != 1 {
-		t.Errorf("prettyPrint=false is indented: %.100s, want 1", got)
+		t.Errorf("prettyPrint=false: %.100s, want one line", got)
 	}
 	if got, want := w.Header().Get("Date"), "Sat, 21 Nov 2026 20:10:00 GMT"; got != want {
 		t.Errorf("Date %q, want the stand-in's own, %q", got, want)

@@ -13,7 +13,7 @@ import (
 )
 
 // abandonedAfter is the age at which another process's unanswered operation counts as abandoned. Hardly any process
-// waits so long; one that does finds its number synced, and asks under another.
+// waits for so long. One that does finds that its operation was synced, and asks under another number.
 const abandonedAfter = 5 * time.Second
 
 // compareEvery is how often a process reads the state of the other hosts.
@@ -21,8 +21,8 @@ const compareEvery = 30 * time.Second
 
 // ensureUpToDate makes sure that the remote has this data directory's operations, except inFlight, which is about to
 // be asked. Once this writer has written something, the remote itself notices if it has forgotten that or anything
-// later. Until then, for peeks, and after another process of the data directory may have written, the remote is
-// compared here.
+// later. Until then, for peeks, and if another process of the data directory may have written, this method compares
+// the remote's state with the journal.
 func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
 	noticesLoss := !s.hasSibling && (s.written > 0 || !s.state.HasWritten)
 	recent := s.Now().Sub(s.comparedAt).Abs() < compareEvery
