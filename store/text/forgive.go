@@ -39,14 +39,20 @@ func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 	var tried []string
 	for i := range q {
 		plural, splits, joined := q.forms(i)
-		tried = append(tried, slices.Concat(slices.Concat(plural, splits, joined)...)...)
+		for _, tokens := range slices.Concat(plural, splits, joined) {
+			tried = append(tried, longest(tokens))
+		}
 	}
 	words, err := v.Words(tried)
 	if err != nil {
 		return q, err
 	}
-	unknown := func(tokens []string) bool {
-		return slices.ContainsFunc(tokens, func(token string) bool { return !words[token] })
+	missing := func(tokens []string) bool {
+		has := words[longest(tokens)]
+		if has && len(tokens) > 1 && err == nil {
+			has, err = v.Has(tokens, 1)
+		}
+		return !has
 	}
 	out := slices.Clone(q)
 	for i := range out {
@@ -56,31 +62,29 @@ func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 		}
 		c.others = nil
 		plural, splits, joined := q.forms(i)
-		if splits = slices.DeleteFunc(splits, unknown); len(splits) > 0 || !spelled {
-			known, err := v.Has(c.tokens, usual)
-			if err == nil && !known && !spelled {
+		if splits = slices.DeleteFunc(splits, missing); err == nil && (len(splits) > 0 || !spelled) {
+			var known bool
+			if known, err = v.Has(c.tokens, usual); known {
+				splits = nil
+			} else if err == nil && !spelled {
 				err = errors.Join(c.transcribed(v), c.misspelled(v))
 			}
-			if err != nil {
-				return q, err
-			}
-			if known {
-				splits = nil
-			}
 		}
-		for _, tokens := range slices.DeleteFunc(slices.Concat(plural, splits, joined), unknown) {
-			has := len(tokens) == 1 // the vocabulary has it
-			if !has {
-				if has, err = v.Has(tokens, 1); err != nil {
-					return q, err
-				}
-			}
-			if has && !slices.ContainsFunc(c.others, func(other []string) bool { return slices.Equal(other, tokens) }) {
+		for _, tokens := range slices.DeleteFunc(slices.Concat(plural, splits, joined), missing) {
+			if !slices.ContainsFunc(c.others, func(other []string) bool { return slices.Equal(other, tokens) }) {
 				c.others = append(c.others, tokens)
 			}
 		}
+		if err != nil {
+			return q, err
+		}
 	}
 	return out, nil
+}
+
+// longest returns the longest of the words: the first one that can rule out a row of them.
+func longest(words []string) string {
+	return slices.MaxFunc(words, func(a, b string) int { return len(a) - len(b) })
 }
 
 // forgivable reports whether other spellings of the clause count.
