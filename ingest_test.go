@@ -19,7 +19,7 @@ func TestASlotCountsUnitsByItsMostExpensivePoolAndKeepsEveryPool(t *testing.T) {
 		t.Errorf("%d units, %v, want 101 and %v", slot.Units, slot.Charges, want)
 	}
 	if before.Charges["units"] != 100 {
-		t.Errorf("a copy that was made before has changed: %v, want 100", before.Charges)
+		t.Errorf("a copy that was made before has changed: %v, want units 100", before.Charges)
 	}
 	slot.Refund(list, false)
 	slot.Refund(search, false)

@@ -64,7 +64,7 @@ func TestEachKindFetchesEveryVideoOnce(t *testing.T) {
 				t.Errorf("paid for twice: %q", twice)
 			}
 			if worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil || len(worked) != 0 {
-				t.Errorf("again: %s %v, want 0", states(worked), err)
+				t.Errorf("again: %s %v, want none", states(worked), err)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func TestEveryPageIsOneTake(t *testing.T) {
 	}
 	worked, err = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || len(worked) != 0 || len(b.upstream.calls) != 8 {
-		t.Errorf("a second run of the same slots: %s, %d calls, %v, want 0 and 8", states(worked), len(b.upstream.calls), err)
+		t.Errorf("a second run of the same slots: %s, %d calls, %v, want no slot, and 8 calls in all", states(worked), len(b.upstream.calls), err)
 	}
 }
 
@@ -392,7 +392,7 @@ func TestAPassWithTooManyRetriesEnds(t *testing.T) {
 	}
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
 	if err != nil || len(worked) != 1 {
-		t.Fatalf("%s %v, want 1", states(worked), err)
+		t.Fatalf("%s %v, want one", states(worked), err)
 	}
 	slot := worked[0]
 	if slot.State != ingest.Due || slot.Pages != 3 || slot.Units != 15 || b.used(t) != 15 {

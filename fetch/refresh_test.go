@@ -52,7 +52,7 @@ func TestCategoriesAreNamedAfterAFirstChartAndThenWeekly(t *testing.T) {
 		c.asked = nil
 		b.now = start.AddDate(0, 0, days)
 		if worked, err := b.run.Run(t.Context(), fetch.RunOptions{}); err != nil || len(worked) != 9 {
-			t.Fatalf("%s %v, want 9", states(worked), err)
+			t.Fatalf("%s %v, want 9 of them", states(worked), err)
 		}
 		return c.asked
 	}
@@ -102,7 +102,7 @@ func TestVideosThatLeftTheChartsAreCountedOnceADay(t *testing.T) {
 		t.Errorf("a day later asked for %v, want the 32 at once", got)
 	}
 	if got := run(36 * time.Hour); len(got) != 0 {
-		t.Errorf("half a day later asked for %v, want 0", got)
+		t.Errorf("half a day later asked for %v, want none", got)
 	}
 	if got := run(48*time.Hour + 2*time.Minute); len(got) != 1 {
 		t.Errorf("two days later asked for %v, want one call", got)

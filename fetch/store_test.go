@@ -53,7 +53,7 @@ func TestAReconcileWithNothingDueWritesNothing(t *testing.T) {
 	b := newBench(t, 1000)
 	s := b.onStore(t)
 	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{}); err != nil || len(worked) != 9 {
-		t.Fatalf("%s %v, want 9", states(worked), err)
+		t.Fatalf("%s %v, want 9 of them", states(worked), err)
 	}
 	db, err := sql.Open("sqlite", "file:"+s.Path())
 	if err != nil {
@@ -74,7 +74,7 @@ func TestAReconcileWithNothingDueWritesNothing(t *testing.T) {
 	version, wal := look()
 	for range 100 {
 		if worked, err := b.run.Run(t.Context(), fetch.RunOptions{}); err != nil || len(worked) != 0 {
-			t.Fatalf("%s %v, want 0", states(worked), err)
+			t.Fatalf("%s %v, want none", states(worked), err)
 		}
 	}
 	if v, w := look(); v != version || w != wal {
@@ -86,7 +86,7 @@ func BenchmarkReconcileNothingDue(b *testing.B) {
 	bench := newBench(b, 1000)
 	bench.onStore(b)
 	if worked, err := bench.run.Run(b.Context(), fetch.RunOptions{}); err != nil || len(worked) != 9 {
-		b.Fatalf("%s %v, want 9", states(worked), err)
+		b.Fatalf("%s %v, want 9 of them", states(worked), err)
 	}
 	for b.Loop() {
 		if worked, err := bench.run.Run(b.Context(), fetch.RunOptions{}); err != nil || len(worked) != 0 {

@@ -190,7 +190,7 @@ func TestShippedCostsPriceEveryMethodUnderBothTables(t *testing.T) {
 			t.Errorf("%s: search.list costs %v (%v), want %v", c.table, search, err, c.search)
 		}
 		if videos, err := tariff.Cost("videos.list"); err != nil || videos["units"] != 1 || len(videos) != 1 {
-			t.Errorf("%s: videos.list costs %v (%v), want 1 and 1", c.table, videos, err)
+			t.Errorf("%s: videos.list costs %v (%v), want one unit and nothing else", c.table, videos, err)
 		}
 		if tariff.Zone.String() != "America/Los_Angeles" || tariff.Grace != 30*time.Second || tariff.Ceilings[quota.Backfill].String() != "70%" {
 			t.Errorf("%s: %+v", c.table, tariff)

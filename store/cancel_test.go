@@ -27,7 +27,7 @@ func TestACancelThatDiesHalfwayLeavesNothingToClaim(t *testing.T) {
 	}
 	claimNone(t, s, piecesOf(b, "b", clock.now()))
 	if waiting, err := s.WaitingBackfills(t.Context()); err != nil || len(waiting) != 0 {
-		t.Errorf("serve would carry on %v, %v, want 0", waiting, err)
+		t.Errorf("serve would carry on %v, %v, want none", waiting, err)
 	}
 	st := status(t, s, b.ID)
 	if st.Cancelled.IsZero() || st.Open() != 1 || st.Pieces[ingest.Skipped] != 2499 || st.Pieces[ingest.Claimed] != 1 {

@@ -32,7 +32,7 @@ func TestCountsIncludeEveryShownResult(t *testing.T) {
 		}
 	}
 	if c.Categories[""] != 1 || c.Regions["DE"] != 0 {
-		t.Errorf("the counts are %+v, want 1 and 0", *c)
+		t.Errorf("the counts are %+v, want 1 in all and none of DE", *c)
 	}
 }
 

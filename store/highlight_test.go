@@ -121,7 +121,7 @@ func TestAPhraseThatMatchesATitleMarksIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(r.Items) != 1 || len(r.Items[0].Highlight) != 1 {
-			t.Errorf("%q: %+v, want 1 and 1", title, r.Items)
+			t.Errorf("%q: %+v, want one video with one place marked", title, r.Items)
 		}
 	}
 }

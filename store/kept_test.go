@@ -122,7 +122,7 @@ func TestARepeatedSearchTakesFewStatements(t *testing.T) {
 	for i := range took {
 		before := n.Load()
 		if got := search(t, s, store.SearchQuery{Text: "lion"}); len(got) != 4 {
-			t.Fatalf("found %v, want 4", got)
+			t.Fatalf("found %v, want 4 of them", got)
 		}
 		took[i] = n.Load() - before
 	}

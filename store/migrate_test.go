@@ -166,7 +166,7 @@ func TestAMigrationThatFailsLeavesTheStoreAndItsBackup(t *testing.T) {
 				t.Errorf("placements are now %v, want %v", got, whole)
 			}
 			if got := backupsOf(t, dir); len(got) != 1 {
-				t.Errorf("beside it lie %v, want 1", got)
+				t.Errorf("beside it lie %v, want one backup", got)
 			}
 		})
 		// A program whose migration works continues with the same store.
@@ -211,7 +211,7 @@ func TestOfManyProcessesOneMigrates(t *testing.T) {
 	}
 	all.Wait()
 	if got := backupsOf(t, dir); len(got) != 1 || upgrades.Load() != 1 {
-		t.Errorf("%d said that they migrated; beside it lie %v, want 1 and 1", upgrades.Load(), got)
+		t.Errorf("%d said that they migrated; beside it lie %v, want one migration and one backup", upgrades.Load(), got)
 	}
 }
 

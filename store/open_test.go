@@ -71,7 +71,7 @@ func TestAReaderOpensAnyUpstreamAndWritesNothing(t *testing.T) {
 	}
 	defer func() { _ = r.Close() }()
 	if got := search(t, r, store.SearchQuery{Text: "findling"}); len(got) != 1 {
-		t.Errorf("found %v, want 1", got)
+		t.Errorf("found %v, want one", got)
 	}
 	addDue(t, w, due("GB", noon))
 	if _, _, err := r.Claim(t.Context(), by("r", noon)); !errors.Is(err, store.ErrReadOnly) {
@@ -251,6 +251,6 @@ func TestAFullDiskSaysWhichFileAndWhatToTry(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if got := search(t, s, store.SearchQuery{Text: "long"}); len(got) != 0 {
-		t.Errorf("half a page is visible: %v, want 0", got)
+		t.Errorf("half a page is visible: %v, want none", got)
 	}
 }

@@ -174,7 +174,7 @@ func TestABeginningThatIsNoLongerThereIsNotFound(t *testing.T) {
 	chart(t, s, "US", noon, page(titled("a", "猫 zebra"), titled("b", "猫の家 zoo")))
 	for _, q := range []string{"猫", "z*"} {
 		if got := search(t, s, store.SearchQuery{Text: q}); len(got) != 2 {
-			t.Errorf("before, %s finds %v, want 2", q, got)
+			t.Errorf("before, %s finds %v, want 2 of them", q, got)
 		}
 	}
 	chart(t, s, "US", clock.move(time.Hour), page(titled("a", "犬 yak")))

@@ -113,7 +113,7 @@ func TestLongASearchIsSplitAndResumedOverDays(t *testing.T) {
 	// 12 days of 170 videos: one slice, which is split into four.
 	plan := ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "search", "e", "--from", "2026-02-01", "--to", "2026-02-13", "--slice", "30d")
 	if plan.Pieces["total"] != 1 {
-		t.Fatalf("%+v, want 1", plan)
+		t.Fatalf("%+v, want total 1", plan)
 	}
 	var end backfillEnd
 	days, asked, price := 0, 0, plan.Price["search"]

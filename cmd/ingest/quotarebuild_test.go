@@ -158,7 +158,7 @@ func TestLongARebuildForgetsNobodysCalls(t *testing.T) {
 			ingestCode(t, exitUsage, "quota", "drain", "units", "--lift")
 			ingestCode(t, exitOK, "quota", "post", "units", "904") // the console's figure
 			if doc := ingestJSON[quotaDocument](t, exitOK, "quota"); doc.Pools[len(doc.Pools)-1].Windows[0].Used != 904 {
-				t.Errorf("after the post: %+v, want 904", doc.Pools[len(doc.Pools)-1].Windows)
+				t.Errorf("after the post: %+v, want Used 904", doc.Pools[len(doc.Pools)-1].Windows)
 			}
 			ingestCode(t, exitOK, "run", "--region", "GB")
 		})

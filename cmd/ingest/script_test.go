@@ -106,7 +106,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 // jsonField checks a field of the JSON document that the last command printed: jsonfield a.b VALUE.
 func jsonField(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
-		ts.Fatalf("usage: jsonfield path value, want 2")
+		ts.Fatalf("usage: jsonfield path value")
 	}
 	var doc any
 	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc); err != nil {

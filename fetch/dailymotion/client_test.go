@@ -102,7 +102,7 @@ func TestEveryMethodHasItsCost(t *testing.T) {
 	for _, method := range []string{c.Chart("US", "", "").Method, c.Videos(nil).Method, c.Search(ingest.Query{}, "").Method} {
 		cost, err := tariff.Cost(method)
 		if err != nil || len(cost) != 1 || cost["calls"] != 1 {
-			t.Errorf("%s costs %v: %v, want 1 and 1", method, cost, err)
+			t.Errorf("%s costs %v: %v, want one call and nothing else", method, cost, err)
 		}
 	}
 	if tariff.Zone.String() != "UTC" {
@@ -265,7 +265,7 @@ func TestACallMayBeDoneAgain(t *testing.T) {
 	}
 	l := sim.Ledger()
 	if l.Units["calls"] != 7 || l.Refused["calls"] != 1 {
-		t.Errorf("%+v, want 7 and 1", l)
+		t.Errorf("%+v, want 7 calls counted and 1 refused", l)
 	}
 	for i, call := range sim.Log() {
 		if want := []int{500, 429, 0, 200, 502, 200, 403, 200}[i]; call.Status != want {

@@ -64,7 +64,7 @@ func TestACallMayBeDoneAgain(t *testing.T) {
 		t.Errorf("first: %v, want %v", fe, fetch.Broken)
 	}
 	if page, err := call.Do(t.Context()); err != nil || len(page.Videos) != 1 || n != 2 {
-		t.Errorf("second: %v, %v, %d requests, want 1 and 2", page, err, n)
+		t.Errorf("second: %v, %v, %d requests, want one video and 2 requests", page, err, n)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestTheForecastCountsReturningUnits(t *testing.T) {
 		}
 		next, err := s.NextAt(pace, done(s, now), now, f.Until.Add(-time.Second))
 		if err != nil || len(next) != 3 {
-			t.Fatalf("%v, %v, want 3", next, err)
+			t.Fatalf("%v, %v, want 3 of them", next, err)
 		}
 		s.Foresee(&f, pace, next, now)
 		if f.Fits != tt.fits || f.State != tt.state || !f.RunsOutAt.Equal(tt.out) || !f.BackAt.Equal(tt.back) {

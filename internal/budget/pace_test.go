@@ -240,7 +240,7 @@ func TestALaterRefreshSlowsChartsAndStopsNone(t *testing.T) {
 		e.Pages = map[string]int{"chart": 2}
 		jobs := s.With(e).Pace(e.Report, known, now).Jobs
 		if len(jobs) != 1 {
-			t.Fatalf("%+v, want 1", jobs)
+			t.Fatalf("%+v, want one", jobs)
 		}
 		return jobs[0]
 	}
@@ -441,7 +441,7 @@ func TestTheNextSlotStaysWhereItWasPredicted(t *testing.T) {
 		}
 		paces := s.Pace(r, known, r.At).Jobs
 		if len(paces) != 1 {
-			t.Fatalf("%v later: %+v, want 1", since, paces)
+			t.Fatalf("%v later: %+v, want one", since, paces)
 		}
 		p := paces[0]
 		if first == 0 {

@@ -85,7 +85,7 @@ func TestOnlyAJobThatCallsItIsRefusedACostThatNeverFits(t *testing.T) {
 func TestAScheduleFitsBesideABackfillAtItsCeiling(t *testing.T) {
 	costs := tariff(t, "classic")
 	if got := budget.Ceilings(costs, quota.Scheduled); got["units"] != 9500 || got["search"] != 95 {
-		t.Errorf("the ceilings are %v, want 9500 and 95", got)
+		t.Errorf("the ceilings are %v, want units 9500 and search 95", got)
 	}
 	for units, fits := range map[int64]bool{0: true, 1536: true, 2500: true, 2501: false} {
 		err := budget.Price{Total: quota.Cost{"units": units}}.Fits(costs)

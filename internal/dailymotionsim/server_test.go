@@ -211,7 +211,7 @@ func TestFaultsHitTheCallsThatTheyName(t *testing.T) {
 		t.Errorf("answers %v, want %v", got, want)
 	}
 	if l := s.Ledger(); l.Units["calls"] != 11 || l.Refused["calls"] != 1 {
-		t.Errorf("%+v, want 11 and 1", l)
+		t.Errorf("%+v, want 11 calls counted and 1 refused", l)
 	}
 }
 

@@ -175,7 +175,7 @@ func TestAHookIsToldEachEventInOrderAndAgainUntilItTakesIt(t *testing.T) {
 		t.Errorf("a secret is in the log: %s", w.log.String())
 	}
 	if h := w.state(t, "posted"); h.Waiting+h.Tries != 0 {
-		t.Errorf("at the end: %+v, want 0", h)
+		t.Errorf("at the end: %+v, want nothing waiting and no tries", h)
 	}
 }
 

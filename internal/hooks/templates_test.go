@@ -91,7 +91,7 @@ func TestTheTemplatesWork(t *testing.T) {
 		}
 		c, err := config.Load(config.Flags{Config: path, Set: func(name string) bool { return name == "config" }}, map[string]config.JobLimits{"youtube": {UsualPages: 4}})
 		if err != nil || len(c.Hooks) != 1 {
-			t.Fatalf("%v: %s, want 1", err, block[1])
+			t.Fatalf("%v: %s, want one hook", err, block[1])
 		}
 		hook := c.Hooks[0]
 		t.Run(hook.Name, func(t *testing.T) {

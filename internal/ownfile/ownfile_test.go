@@ -67,7 +67,7 @@ func TestOnlyOwnPlainFilesAreOpened(t *testing.T) {
 			}
 			judge(t, ownfile.Check(path), tt.want)
 			if made, _ := os.ReadDir(dir); len(made) != 1 {
-				t.Errorf("%v was made, want 1", made)
+				t.Errorf("%v was made, want one", made)
 			}
 		})
 	}

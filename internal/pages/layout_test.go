@@ -82,7 +82,7 @@ func TestBrowsersKeepTheStylesheetUntilItChanges(t *testing.T) {
 	s.Theme = []byte(":root{--link:red}")
 	paths := regexp.MustCompile(`(?:href|src)="(/[a-z]+\.(?:css|js|svg)\?v=[^"]+)"`).FindAllStringSubmatch(bodyOf(t, get(t, s, "/")), -1)
 	if len(paths) != 4 {
-		t.Fatalf("the page loads %v, want 4", paths)
+		t.Fatalf("the page loads %v, want 4 of them", paths)
 	}
 	for _, p := range paths {
 		answer := get(t, s, p[1])

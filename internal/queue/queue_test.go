@@ -220,7 +220,7 @@ func threeWorkers(t *testing.T, place string) {
 		t.Errorf("60 slots had %d jobs, want at least 60 and at most 90", jobs)
 	}
 	if len(slots.claims) != 3 {
-		t.Errorf("the slots went to %v, want 3", slots.claims)
+		t.Errorf("the slots went to %v, want 3 of them", slots.claims)
 	}
 }
 

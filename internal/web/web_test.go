@@ -224,7 +224,7 @@ func TestWorkThatWasNeverDoneIsStale(t *testing.T) {
 		t.Fatalf("%d %v\n%s", resp.StatusCode, err, body)
 	}
 	if doc.StaleAfter != 3 || len(doc.Series) != 2 {
-		t.Fatalf("%s, want 3 and 2", body)
+		t.Fatalf("%s, want stale_after 3 and 2 series", body)
 	}
 	got := doc.Series[1]
 	for field, want := range map[string]any{"job": "chart", "region": "DE", "slot": nil, "age_s": nil, "stale": true, "outcome": "stopped", "reason": "units: 9,500 of 9,500 used"} {

@@ -50,7 +50,7 @@ func TestTheOfficialClientUnderstandsEveryMethod(t *testing.T) {
 	}
 	channels, err := yt.Channels.List([]string{"contentDetails", "snippet", "statistics"}).Id(chart.Items[0].Snippet.ChannelId).Do()
 	if err != nil || len(channels.Items) != 1 {
-		t.Fatalf("channels %+v, %v, want 1", channels, err)
+		t.Fatalf("channels %+v, %v, want one item", channels, err)
 	}
 	uploads, err := yt.PlaylistItems.List([]string{"contentDetails"}).PlaylistId(channels.Items[0].ContentDetails.RelatedPlaylists.Uploads).Do()
 	if err != nil || len(uploads.Items) == 0 || uploads.Items[0].ContentDetails.VideoId == "" {
@@ -58,7 +58,7 @@ func TestTheOfficialClientUnderstandsEveryMethod(t *testing.T) {
 	}
 	categories, err := yt.VideoCategories.List([]string{"snippet"}).RegionCode("US").Do()
 	if err != nil || len(categories.Items) != 32 {
-		t.Errorf("categories %+v, %v, want 32", categories, err)
+		t.Errorf("categories %+v, %v, want 32 items", categories, err)
 	}
 	all, err := yt.I18nRegions.List([]string{"snippet"}).Do()
 	if err != nil || len(all.Items) < 100 {

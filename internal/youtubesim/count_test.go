@@ -208,7 +208,7 @@ func TestAPathThatIsNoMethodCostsNothing(t *testing.T) {
 		}
 	}
 	if l := s.Ledger(); l.Units["units"] != 0 || len(l.Calls) != 0 {
-		t.Errorf("ledger %+v, want 0 and 0", l)
+		t.Errorf("ledger %+v, want no units and no calls", l)
 	}
 }
 

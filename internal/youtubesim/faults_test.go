@@ -149,7 +149,7 @@ func TestLatencyIsWaitedUntilTheCallerGoes(t *testing.T) {
 			t.Errorf("gave up after %s, want 100ms", got)
 		}
 		if l := s.Ledger(); l.Units["units"] != 3 {
-			t.Errorf("ledger %+v: the call that was given up was counted before, want 3", l)
+			t.Errorf("ledger %+v: the call that was given up was counted before, want units 3", l)
 		}
 	})
 }

@@ -81,7 +81,7 @@ func TestSearchFilters(t *testing.T) {
 		t.Errorf("type=channel gives %v", channels)
 	}
 	if got := find("type=playlist&q=a"); len(got) != 0 {
-		t.Errorf("type=playlist gives %v, want 0", got)
+		t.Errorf("type=playlist gives %v, want none", got)
 	}
 }
 

@@ -130,7 +130,7 @@ func TestSeveralIdentitiesAreChargedTogether(t *testing.T) {
 		}
 	}
 	if _, answer, _ := s.post(caller, `{"client": "u1"}`); answer.Limits[0].Remaining != 0 {
-		t.Errorf("%+v left of a fifth request, want 0", answer)
+		t.Errorf("%+v left of a fifth request, want Remaining 0", answer)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestTheSameKeyIsOneCharge(t *testing.T) {
 		}
 	}
 	if got := s.Stats(); got.Repeated != 2 || got.Allowed != 4 {
-		t.Errorf("%+v, want 2 and 4", got)
+		t.Errorf("%+v, want Repeated 2 and Allowed 4", got)
 	}
 	s.clock.Advance(time.Minute)
 	if status, left := ask("a", "1"); status != 200 || left != 2 {

@@ -315,7 +315,7 @@ func TestObserveOnlyCounts(t *testing.T) {
 	s.wants(http.StatusOK, 3, bob)
 	s.wants(http.StatusOK, 1, "192.0.2.66:1")
 	if resp := s.send(http.MethodGet, "/", ann); len(resp.Header) != 0 {
-		t.Errorf("%v is sent, want 0", resp.Header)
+		t.Errorf("%v is sent, want none", resp.Header)
 	}
 	want := httplimit.Stats{Allowed: 5, Observed: 10, Denied: 1, Refunded: 1}
 	if got := s.Stats(); got != want {

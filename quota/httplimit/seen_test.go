@@ -105,7 +105,7 @@ func TestDenialsAreLoggedOnceAMinuteOfAClient(t *testing.T) {
 	s.clock.Advance(59 * time.Second)
 	s.send(http.MethodGet, "/search", ann)
 	if lines := logged(t, &log); len(lines) != 0 {
-		t.Errorf("a second line within a minute: %v, want 0", lines)
+		t.Errorf("a second line within a minute: %v, want none", lines)
 	}
 	s.clock.Advance(time.Second)
 	s.wants(http.StatusOK, 2, ann)

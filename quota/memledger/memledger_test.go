@@ -70,6 +70,6 @@ func TestNothingIsDoneForACallerWhoHasGone(t *testing.T) {
 		}
 	}
 	if d, err := l.Take(t.Context(), a); err != nil || d.Pools[0].Windows[0].Used != 1 {
-		t.Errorf("afterwards: %+v %v, want 1", d, err)
+		t.Errorf("afterwards: %+v %v, want Used 1", d, err)
 	}
 }

@@ -100,7 +100,7 @@ var batches = []Case{
 		r.rows(row)
 		d := r.draw(charge("units", 0, r.bounds...), charge("search", 0, per(time.Hour, 5)))
 		if d.Pools[0].Windows[0].Used != 110 || d.Pools[1].Windows[0].Used != 1 {
-			r.Fatalf("%+v, want 110 and 1", d.Pools)
+			r.Fatalf("%+v, want 110 and 1 used", d.Pools)
 		}
 		want := quota.Spent{Pool: "units", Who: row.Who, Amount: 100}
 		if got := mustSpent(r, r.ledger); !slices.Contains(got, want) {
@@ -148,7 +148,7 @@ var batches = []Case{
 		r.begin(per(time.Hour, 10))
 		r.sync(sharedledger.Batch{Rows: []sharedledger.Row{r.row("a", 1, noon, 1)}})
 		if hosts := r.standing().Hosts; len(hosts) != 0 {
-			r.Fatalf("%+v: it has more to sync, want 0", hosts)
+			r.Fatalf("%+v: it has more to sync, want none", hosts)
 		}
 		for i, id := range []string{"one", "two", "one"} {
 			r.pass(time.Minute)
@@ -362,7 +362,7 @@ var unattributed = []Case{
 			}
 			r.refuses(1, 0)
 			if s := r.standing(); len(s.Hosts) != 2 {
-				r.Fatalf("%+v, want 2", s)
+				r.Fatalf("%+v, want 2 Hosts", s)
 			}
 			if got := r.unknown(); got != 0 {
 				r.Fatalf("%d unattributed, and every host is here, want 0", got)

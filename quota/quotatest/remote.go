@@ -257,11 +257,11 @@ var generations = []Case{
 			r.Fatalf("sync: %v, want error %v", err, sharedledger.ErrLost)
 		}
 		if s := r.standing("a"); s.Generation != 0 {
-			r.Fatalf("asking created a state: %+v, want 0", s)
+			r.Fatalf("asking created a state: %+v, want Generation 0", s)
 		}
 		r.renew(sharedledger.Renewal{Was: next, Next: first}, 0)
 		if s := r.standing("a"); s.Generation != 0 {
-			r.Fatalf("ending another generation created a state: %+v, want 0", s)
+			r.Fatalf("ending another generation created a state: %+v, want Generation 0", s)
 		}
 	}},
 	{ID: "G5", Name: "a writer's number behind its own operations is a loss", check: func(r *rig) {
@@ -294,7 +294,7 @@ var generations = []Case{
 			return err
 		})
 		if s := r.standing("c"); s.Written["c"] != 0 || len(s.Hosts) != 0 {
-			r.Fatalf("%+v, want 0 and 0", s)
+			r.Fatalf("%+v, want nothing written by c, and no Hosts", s)
 		}
 	}},
 	{ID: "G5", Name: "a generation ends once", check: func(r *rig) {
@@ -337,7 +337,7 @@ var generations = []Case{
 			r.Fatalf("take: %v, want error %v", err, sharedledger.ErrLost)
 		}
 		if s := r.standing("a"); s.Generation != 0 || s.Written["a"] != 0 {
-			r.Fatalf("%+v, want 0 and 0", s)
+			r.Fatalf("%+v, want Generation 0, and nothing written by a", s)
 		}
 		r.renew(sharedledger.Renewal{Was: first, Next: next}, 0)
 		r.renew(sharedledger.Renewal{Next: next}, next)

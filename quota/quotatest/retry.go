@@ -121,7 +121,7 @@ var peeking = []Case{
 		r.fresh(noon, per(10*second, 5))
 		r.admits(0, 5) // also where nothing was ever charged
 		if got, err := r.ledger.Spent(r.Context(), r.account, noon.Add(-time.Hour), 0); err != nil || len(got) != 0 {
-			r.Fatalf("a look was counted as spent: %v %v, want 0", got, err)
+			r.Fatalf("a look was counted as spent: %v %v, want none", got, err)
 		}
 	}},
 	{ID: "D2", Name: "the rest that a refusal shows is admitted, and no more", check: func(r *rig) {

@@ -40,7 +40,7 @@ var several = []Case{
 			r.admits(800, 0)
 			d = r.draw(charge("search", 0, search))
 			if d.Pools[0].Windows[0].Used != 2 {
-				r.Fatalf("search has %+v, want 2", d.Pools[0])
+				r.Fatalf("search has %+v, want Used 2", d.Pools[0])
 			}
 		}
 		r.fresh(noon, units)

@@ -54,7 +54,7 @@ var weights = []Case{
 			r.pass(second)
 		}
 		if h := r.store.Footprint(r); h.Accounts != 1 || h.Entries != 10 {
-			r.Fatalf("ten calls are held as %+v, want 1 and 10", h)
+			r.Fatalf("ten calls are held as %+v, want Accounts 1 and Entries 10", h)
 		}
 	}},
 }

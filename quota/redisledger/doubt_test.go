@@ -203,7 +203,7 @@ func TestMemoryThatEndsInASyncLeavesNoHalf(t *testing.T) {
 				t.Errorf("%d used, want 5000", used)
 			}
 			if state, err := l.State(t.Context(), account, []string{"r0", "r499"}); err != nil || len(state.Written) != 2 {
-				t.Errorf("%+v, %v, want 2", state, err)
+				t.Errorf("%+v, %v, want 2 Written", state, err)
 			}
 		} else {
 			wantDoubt(t, map[string]error{"sync": err}, false, "OOM")

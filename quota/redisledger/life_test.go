@@ -192,14 +192,14 @@ func TestLogThatExpiredIsEmpty(t *testing.T) {
 			}
 		}
 		if spent, err := l.Spent(t.Context(), "a", c.now.Add(-48*time.Hour), 0); err != nil || len(spent) != 2 || spent[1].Amount != 3 {
-			t.Errorf("%+v, %v, want 2 and 3", spent, err)
+			t.Errorf("%+v, %v, want 2 spends, the second of 3", spent, err)
 		}
 		c.set(c.now.Add(48 * time.Hour))
 		if gone {
 			s.client.Del(t.Context(), "ingest:{a}:units", "ingest:{a}:search")
 		}
 		if spent, err := l.Spent(t.Context(), "a", c.now.Add(-48*time.Hour), 0); err != nil || len(spent) != 0 {
-			t.Errorf("%+v, %v, want 0", spent, err)
+			t.Errorf("%+v, %v, want none", spent, err)
 		}
 		if err := l.Post(t.Context(), ask(2, "units"), c.now); err != nil {
 			t.Error(err)

@@ -50,7 +50,7 @@ func TestFirstStartIsNoLoss(t *testing.T) {
 		l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 		account := fmt.Sprint("account-", i)
 		if state, err := l.State(t.Context(), account, []string{"w"}); err != nil || state.Generation != 0 {
-			t.Fatalf("%+v, %v, want 0", state, err)
+			t.Fatalf("%+v, %v, want Generation 0", state, err)
 		}
 		shared(t, l, account, 5)
 		if state, err := l.State(t.Context(), account, nil); err != nil || state.Generation != 5 || !state.Born.IsZero() {
@@ -227,7 +227,7 @@ func TestLogThatLostEntriesIsALoss(t *testing.T) {
 					t.Fatalf("%d, %v, want 2", g, err)
 				}
 				if d, err := once(l, benchAsk("a", 1, 99, "units"), 2, "w", 1); err != nil || d.Pools[0].Windows[0].Used != 1 {
-					t.Errorf("after a renewal: %+v, %v, want 1", d, err)
+					t.Errorf("after a renewal: %+v, %v, want Used 1", d, err)
 				}
 				if n := s.client.HLen(ctx, state).Val(); n != 6 {
 					t.Errorf("%d fields are left: %v, want 6", n, s.client.HKeys(ctx, state).Val())
@@ -253,6 +253,6 @@ func TestRenewalWipesLogsWithoutAState(t *testing.T) {
 	}
 	shared(t, l, "a", 2)
 	if d, err := once(l, benchAsk("a", 1, 99, "units", "search"), 2, "w", 1); err != nil || d.Pools[1].Windows[0].Used != 1 {
-		t.Errorf("%+v, %v, want 1", d, err)
+		t.Errorf("%+v, %v, want Used 1", d, err)
 	}
 }

@@ -195,14 +195,14 @@ func TestPlainLedgerBecomesShared(t *testing.T) {
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	take(t, l, benchAsk("a", 7, 99, "units"))
 	if state, err := l.State(t.Context(), "a", nil); err != nil || state.Generation != 0 {
-		t.Errorf("%+v, %v, want 0", state, err)
+		t.Errorf("%+v, %v, want Generation 0", state, err)
 	}
 	if _, err := once(l, benchAsk("a", 1, 99, "units"), 3, "w", 1); !errors.Is(err, sharedledger.ErrLost) {
 		t.Errorf("%v, want error %v", err, sharedledger.ErrLost)
 	}
 	shared(t, l, "a", 3)
 	if d, err := once(l, benchAsk("a", 1, 99, "units"), 3, "w", 1); err != nil || d.Pools[0].Windows[0].Used != 8 {
-		t.Errorf("%+v, %v, want 8", d, err)
+		t.Errorf("%+v, %v, want Used 8", d, err)
 	}
 	if used := take(t, l, benchAsk("a", 1, 99, "units")).Pools[0].Windows[0].Used; used != 9 {
 		t.Errorf("%d used, want 9", used)

@@ -120,7 +120,7 @@ func TestSyncOfTwoFullDaysDoesNotBlockOthers(t *testing.T) {
 		t.Errorf("%d entries", n)
 	}
 	if keys := s.client.Keys(t.Context(), "*").Val(); len(keys) != 3 {
-		t.Errorf("left over: %v, want 3", keys)
+		t.Errorf("left over: %v, want 3 of them", keys)
 	}
 	t.Log(fmt.Sprint(takes, " takes meanwhile"))
 }

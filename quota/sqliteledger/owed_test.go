@@ -102,7 +102,7 @@ func TestASpendWithoutTheLedgerIsCountedOnce(t *testing.T) {
 				}
 			}
 			if left := owedHere(t, l); len(left) != 0 {
-				t.Errorf("still owed: %+v, want 0", left)
+				t.Errorf("still owed: %+v, want none", left)
 			}
 			if s, err := l.State(t.Context(), "default"); err != nil || s.HasWritten || len(s.Written) > 0 {
 				t.Errorf("%+v %v: want nothing that was synced into a ledger elsewhere", s, err)
@@ -175,7 +175,7 @@ func TestAnOldOperationIsDropped(t *testing.T) {
 	owe(t, l, now.Add(-quota.MinHorizon+time.Microsecond), quota.Cost{"units": 3})
 	take(t, l, askAt(now, "default", 2, 10_000))
 	if left := owedHere(t, l); len(left) != 0 {
-		t.Errorf("still owed: %+v, want 0", left)
+		t.Errorf("still owed: %+v, want none", left)
 	}
 	spends(t, l, 2, 3)
 }
@@ -276,6 +276,6 @@ func TestResetDeletesLateOperations(t *testing.T) {
 		t.Errorf("%d used, and %v is owed, want 0 and at most 0", got, spent)
 	}
 	if sums, err := l.Emergencies(t.Context(), "default", noon); err != nil || sums["units"] != 12 {
-		t.Errorf("emergencies of %v (%v), want 12", sums, err)
+		t.Errorf("emergencies of %v (%v), want units 12", sums, err)
 	}
 }

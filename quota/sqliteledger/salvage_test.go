@@ -129,7 +129,7 @@ func TestAnOlderCopyLacksOperationsThatTheMarkHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := take(t, clocked(t, path, &now), askAt(now, "default", 1, 100)); d.Pools[0].Windows[0].Used != 11 {
-		t.Errorf("%+v, want 11", d.Pools[0].Windows[0])
+		t.Errorf("%+v, want Used 11", d.Pools[0].Windows[0])
 	}
 }
 

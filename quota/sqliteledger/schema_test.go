@@ -58,7 +58,7 @@ func TestAnOlderFileIsBackedUpBeforeItsFirstStep(t *testing.T) {
 	}
 	backups, _ := filepath.Glob(path + ".v*-backup-*")
 	if len(backups) != 1 {
-		t.Fatalf("backups: %q, want 1", backups)
+		t.Fatalf("backups: %q, want one", backups)
 	}
 	for file, want := range map[string]int{path: 2, backups[0]: 1} {
 		var version, entries int

@@ -83,7 +83,7 @@ func testAnErrorAmongThePiecesAddsNothing(t *testing.T, open Open) {
 		}
 	}
 	if list, err := s.Backfills(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("there are %v, %v, want 0", list, err)
+		t.Errorf("there are %v, %v, want none", list, err)
 	}
 }
 
@@ -134,7 +134,7 @@ func testTheScheduleNeverSeesAPiece(t *testing.T, open Open) {
 	}
 	ClaimNone(t, s, By("a", clock.now()))
 	if newest, err := s.Newest(t.Context(), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil || len(newest) != 1 {
-		t.Errorf("known are %v, %v, want 1", newest, err)
+		t.Errorf("known are %v, %v, want one", newest, err)
 	}
 	WantStates(t, s, "US 12:00 claimed")
 	if got := states(t, s, store.SlotFilter{Job: b.Job()}); !slices.Equal(got,

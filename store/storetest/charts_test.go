@@ -162,7 +162,7 @@ func testAChartInTheFutureIsNotShown(t *testing.T, open Open) {
 		t.Errorf("GB has no other, and the clock may be behind: %+v, %v", c, err)
 	}
 	if h, err := s.History(t.Context(), store.HistoryQuery{VideoID: "a"}); err != nil || len(h.Sightings) != 1 {
-		t.Errorf("history: %+v, %v, want 1", h.Sightings, err)
+		t.Errorf("history: %+v, %v, want one", h.Sightings, err)
 	}
 	if r, err := s.Search(t.Context(), store.SearchQuery{Text: "b"}); err != nil || !r.FreshAt.Equal(noon) {
 		t.Errorf("a search says that it was fetched at %v, %v", r.FreshAt, err)
@@ -184,7 +184,7 @@ func testHistoryKeepsTheCountsOfItsTime(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	if got := old.Items[0].Video; *got.Views != 100 || *got.Likes != 10 {
-		t.Errorf("then: %+v, want 100 and 10", got)
+		t.Errorf("then: %+v, want Views 100 and Likes 10", got)
 	}
 	if got := now.Items[0].Video; *got.Views != 1e12 || got.Likes != nil {
 		t.Errorf("now: %+v", got)

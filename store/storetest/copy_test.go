@@ -251,7 +251,7 @@ func testACopyIsOfOneMoment(t *testing.T, from, to Place) {
 		t.Fatalf("copied %+v, %v", got, err)
 	}
 	if found := Search(t, to.open(t, name), store.SearchQuery{Text: "später"}); len(found) != 0 {
-		t.Errorf("of the later videos there is %v, want 0", found)
+		t.Errorf("of the later videos there is %v, want none", found)
 	}
 }
 

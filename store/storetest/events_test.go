@@ -211,7 +211,7 @@ func testEventsAreBounded(t *testing.T, open Open) {
 		t.Errorf("once it works: told %d events, want three days of events", len(told))
 	}
 	if states, err = hookStates(t, s); err != nil || states["fails"].Waiting != 0 || states["fails"].Dropped != 0 {
-		t.Errorf("at the end: %+v, %v, want 0 and 0", states, err)
+		t.Errorf("at the end: %+v, %v, want Waiting 0 and Dropped 0", states, err)
 	}
 }
 

@@ -119,7 +119,7 @@ func testAnIDIsLookedUpOnceHoweverOftenItIsFound(t *testing.T, open Open) {
 		t.Errorf("%+v", st)
 	}
 	if got := Search(t, s, store.SearchQuery{Text: "about"}); len(got) != 3 {
-		t.Errorf("found %q, want 3", got)
+		t.Errorf("found %q, want 3 of them", got)
 	}
 }
 

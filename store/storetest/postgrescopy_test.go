@@ -69,7 +69,7 @@ func TestACopyComesBackAsItWas(t *testing.T) {
 		}
 		got, err := a.CopyInto(t.Context(), b, store.CopyOptions{})
 		if err != nil || got.Plain != 0 {
-			t.Fatalf("copied %+v, %v, want 0", got, err)
+			t.Fatalf("copied %+v, %v, want Plain 0", got, err)
 		}
 		hashes = append(hashes, fmt.Sprint(got.Tables))
 		a = b

@@ -175,7 +175,7 @@ func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, o
 	}
 	slot, absences = saveVideos(t, s, slot, now.Add(59*time.Minute), ingest.Asked{IDs: []string{"gone", "c"}}, "c")
 	if slot.Videos != 3 || absences.Deleted != 0 {
-		t.Errorf("asked again too soon: %d videos counted, %+v, want 3 and 0", slot.Videos, absences)
+		t.Errorf("asked again too soon: %d videos counted, %+v, want 3 and none deleted", slot.Videos, absences)
 	}
 	slot, absences = saveVideos(t, s, slot, now.Add(2*time.Hour), ingest.Asked{IDs: []string{"gone"}})
 	if absences.Deleted != 0 {
@@ -254,7 +254,7 @@ func testAnAnswerThatLacksMuchProvesNothing(t *testing.T, open Open) {
 		t.Errorf("the first proof: %+v", absences)
 	}
 	if _, absences = saveVideos(t, s, slot, now.Add(50*time.Hour), ask, witnesses...); absences.Deleted != 10 {
-		t.Errorf("the second proof: %+v, want 10", absences)
+		t.Errorf("the second proof: %+v, want Deleted 10", absences)
 	}
 	if p, v, err := s.Sweep(t.Context(), now.Add(50*time.Hour)); err != nil || p != 0 || v != 0 {
 		t.Errorf("swept %d, %d, %v, want 0 and 0", p, v, err)
