@@ -108,7 +108,7 @@ func TestAPhraseThatMatchesATitleMarksIt(t *testing.T) {
 	alone(t)
 	s, _ := newStore(t)
 	var titles []string
-	for _, region := range realRegions {
+	for _, region := range realRegions[:3] {
 		for _, v := range realCharts(t, region)["2026-02-14"] {
 			titles = append(titles, v.Title)
 		}

@@ -12,13 +12,15 @@ import (
 
 // The index's tokenizer must part the output of Normalize at its spaces and nowhere else, for every character that
 // either knows.
-func TestTheTokenizerKeepsEveryToken(t *testing.T) {
+func TestTheTokenizerKeepsEveryToken(t *testing.T) { keepsTokens(t, 17, 5000) }
+
+func TestLongTheTokenizerKeepsEveryToken(t *testing.T) { keepsTokens(t, 1, 100_000) }
+
+// keepsTokens stores the tokens of every stride-th character; fewer than least tokens are an error.
+func keepsTokens(t *testing.T, stride rune, least int) {
+	t.Helper()
 	var all strings.Builder
 	want := map[string]bool{}
-	stride, least := rune(1), 100_000
-	if raced {
-		stride, least = 17, 5000
-	}
 	for r := rune(1); r <= unicode.MaxRune; r += stride {
 		if r == '~' || !unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.S) {
 			continue

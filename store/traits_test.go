@@ -64,7 +64,7 @@ func TestWordsThatASearchDoesNotReadChangeNothing(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
 	store.SetMaxScored(t, 40)
-	for range 3 {
+	for range 2 {
 		s := shuffled(t, rng)
 		if wrong, err := s.CheckOpen(t.Context()); err != nil || len(wrong) > 0 {
 			t.Fatalf("seed %d: check says %q, %v, want none", seed, wrong, err)
