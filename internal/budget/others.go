@@ -139,7 +139,9 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 			}
 			if !isCautious(days, today) {
 				more := max(gives/8, 1)
-				if !single(days) { // else perhaps an event
+				// After a single refusal, perhaps an event, an eighth is tried. Half of the rest would ruin the day after a
+				// cut: with 300 of 10,000 units left, charts are 8.4 h old on it, instead of 1.4 h.
+				if !single(days) {
 					more = min(more, trial[pool])
 				}
 				gives = min(gives+more, w.Limit)

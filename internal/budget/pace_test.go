@@ -178,6 +178,14 @@ func TestARefreshsNeedIsSetAsideFirst(t *testing.T) {
 	if got := paced(r); len(got) != 1 || got[0].Budget != 285-2-8 {
 		t.Errorf("%+v, want a budget of 275: two look-ups and eight regions' categories are set aside", got)
 	}
+	if got := w.Expect(t.Context(), r).Refresh["units"]; got != 2+8 {
+		t.Errorf("%d in the forecast, want 10", got)
+	}
+	stored.old = []int{0, 0, 0, 0, 0, 15_000} // 300 look-ups are spread over the six days to their time
+	if got := w.Expect(t.Context(), r).Refresh["units"]; got != 50+8 {
+		t.Errorf("%d in the forecast five days before, want 58", got)
+	}
+	stored.old = []int{51}
 	done := stored.slots
 	if stored.slots = nil; len(paced(r)) != 1 || paced(r)[0].Left != 285-2*(2+8) {
 		t.Errorf("%+v, want 265 left: this run adds a refresh, and the next one is due today", paced(r))

@@ -41,6 +41,9 @@ func testRefreshesAreCountedByDay(t *testing.T, open Open) {
 	for id, days := range map[string]time.Duration{"a": 0, "b": 1, "c": 1, "d": 4, "e": 5} {
 		Chart(t, s, []string{"US", "GB", "DE", "FR", "IN"}[id[0]-'a'], noon.Add(days*day), Page(Titled(id, id)))
 	}
+	if early := ingest.RefreshAfter - ingest.RefreshEarly; early != 20*day {
+		t.Errorf("a refresh begins after %v, want 20 days", early)
+	}
 	now := noon.Add(ingest.RefreshAfter + time.Second)
 	if got, err := s.CountToRefresh(t.Context(), now, 9); err != nil || fmt.Sprint(got) != "[1 2 0 0 1 1]" {
 		t.Errorf("%v, %v, want \"[1 2 0 0 1 1]\"", got, err)
