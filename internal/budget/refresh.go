@@ -119,66 +119,66 @@ func (w OthersWatch) RefreshCalls(ctx context.Context, now time.Time,
 	return calls, waits, err
 }
 
-// refreshCost is the cost of the refreshes that are still to come, or wait for another try.
-type refreshCost struct {
-	today quota.Cost // before the provider's day ends
-	soon  quota.Cost // in the next 24 hours
-	now   quota.Cost // of soon, the part to keep free by now: it grows until a refresh is due
-}
-
+// refreshNeed returns the refreshes that are still to come before the provider's day ends and in the next 24 hours, or
+// wait for another try.
 func (w OthersWatch) refreshNeed(ctx context.Context, history OthersHistory, slots []ingest.Slot,
-	r quota.Report) (need refreshCost, err error) {
-	need = refreshCost{quota.Cost{}, quota.Cost{}, quota.Cost{}}
+	r quota.Report) (needs []PricedSlot, err error) {
 	_, ends := dayOf(r, w.Schedule.Tariff)
 	add := func(at time.Time, charged map[string]int64) {
-		_, _, more, failed := w.planRefresh(ctx, history, at, charged)
+		_, _, cost, failed := w.planRefresh(ctx, history, at, charged)
+		needs = append(needs, PricedSlot{SlotKey: ingest.SlotKey{DueAt: at}, Cost: cost})
 		err = errors.Join(err, failed)
-		if at.Before(ends) {
-			need.today.Add(more, 1)
-		}
-		for pool, n := range more {
-			need.soon[pool] += n
-			need.now[pool] += int64(float64(n) * (1 - min(1, at.Sub(r.At).Hours()/day.Hours())))
-		}
 	}
 	for _, schedule := range w.Schedule.Jobs {
 		if schedule.Job.Kind != ingest.KindRefresh {
 			continue
 		}
-		added := false
+		newest, next := schedule.Latest(r.At)[0].DueAt, schedule.Next(r.At)
+		added := r.At.Sub(newest) >= day // else this run adds it
 		for _, slot := range slots {
-			if slot.Job != schedule.Job.Name {
-				continue
-			}
-			added = added || !slot.DueAt.Before(schedule.Latest(r.At)[0].DueAt)
-			if slices.Contains([]ingest.State{ingest.Due, ingest.Claimed, ingest.Stopped}, slot.State) {
-				add(r.At, slot.Charges)
+			if slot.Job == schedule.Job.Name {
+				added = added || !slot.DueAt.Before(newest)
+				if slices.Contains([]ingest.State{ingest.Due, ingest.Claimed, ingest.Stopped}, slot.State) {
+					add(r.At, slot.Charges)
+				}
 			}
 		}
-		if due := schedule.Latest(r.At)[0].DueAt; !added && r.At.Sub(due) < day { // this run will add it
+		if !added {
 			add(r.At, nil)
 		}
-		if due := schedule.Next(r.At); !due.IsZero() && due.Before(latest(ends, r.At.Add(day))) {
-			add(due, nil)
+		if !next.IsZero() && next.Before(latest(ends, r.At.Add(day))) {
+			add(next, nil)
 		}
 	}
-	return need, err
+	return needs, err
+}
+
+// needBy returns the part of the refreshes' cost to keep free by a time. The part of a later refresh grows from 0, that
+// long before it is due.
+func needBy(refreshes []PricedSlot, by time.Time, grows time.Duration) quota.Cost {
+	need := quota.Cost{}
+	for _, slot := range refreshes {
+		part := max(0, min(1, 1-float64(slot.DueAt.Sub(by))/float64(grows)))
+		for pool, n := range slot.Cost {
+			need[pool] += int64(float64(n) * part)
+		}
+	}
+	return need
 }
 
 // setAside counts the refreshes' need of the day as used, since the provider's rules demand them. A sliding window pays
 // for the next 24 hours: charges of earlier refreshes leave it as new ones come, and so do charts, until they are due.
-func setAside(r quota.Report, need refreshCost) quota.Report {
-	drew := drawnFor(r.Spent, quota.Refresh)
-	lacks := func(need quota.Cost, pool string) int64 { return max(0, need[pool]-drew[pool]) }
-	later := map[string]int64{}
-	for pool := range need.soon {
-		later[pool] = lacks(need.soon, pool) - lacks(need.now, pool)
+func setAside(r quota.Report, refreshes []PricedSlot, today quota.Cost) quota.Report {
+	lacks, later := needBy(refreshes, r.At, day), needBy(refreshes, r.At.Add(2*day), day)
+	for pool, drew := range drawnFor(r.Spent, quota.Refresh) {
+		lacks[pool], later[pool] = max(0, lacks[pool]-drew), max(0, later[pool]-drew)
 	}
+	later.Add(lacks, -1)
 	return withMoreUsed(withLess(r, later), func(pool string, w quota.Window) int64 {
 		if w.Day() {
-			return need.today[pool]
+			return today[pool]
 		}
-		return lacks(need.now, pool)
+		return lacks[pool]
 	})
 }
 

@@ -54,9 +54,6 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 
 // awake returns how much of the time between two times is planned for: at least a minute.
 func (s PricedSchedule) awake(from, to time.Time) time.Duration {
-	if s.Idle == 0 {
-		return to.Sub(from)
-	}
 	return max(s.Idle.awake(from, to), min(to.Sub(from), time.Minute))
 }
 

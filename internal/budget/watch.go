@@ -106,12 +106,12 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) Expected {
 	if w.Shared {
 		history.beginWithEqualParts(tariff, today, int64(w.Schedule.Hosts))
 	}
-	refresh, err := w.refreshNeed(ctx, history, slots, r)
+	refreshes, err := w.refreshNeed(ctx, history, slots, r)
 	if err != nil {
 		return Expected{Report: r}
 	}
-	out.Refresh = refresh.today
-	planned := setAside(history.Expect(r, tariff, w.own(slots, r.Spent), w.Schedule.trial()), refresh)
+	out.Refresh = needBy(refreshes, ends.Add(-1), 1)
+	planned := setAside(history.Expect(r, tariff, w.own(slots, r.Spent), w.Schedule.trial()), refreshes, out.Refresh)
 	out.Report = expectWaste(planned, w.Schedule.Wasted(slots), history.usualWaste(today), ends)
 	return out
 }
@@ -152,17 +152,16 @@ func (h OthersHistory) usualWaste(today time.Time) map[string]float64 {
 func expectWaste(r quota.Report, wasted map[string]int64, usual map[string]float64, ends time.Time) quota.Report {
 	less := map[string]int64{}
 	for _, p := range r.Pools {
+		if _, known := usual[p.Pool]; !known {
+			usual[p.Pool] = float64(wasted[p.Pool])
+		}
 		less[p.Pool] = max(wasted[p.Pool], int64(usual[p.Pool]+0.5))
 	}
 	return withMoreUsed(withLess(r, less), func(pool string, w quota.Window) int64 {
-		daily, known := usual[pool]
-		if !known {
-			daily = float64(wasted[pool])
-		}
 		if !w.Day() {
 			return 0
 		}
-		return int64(daily * ends.Sub(r.At).Hours() / day.Hours())
+		return int64(usual[pool] * ends.Sub(r.At).Hours() / day.Hours())
 	})
 }
 
