@@ -164,7 +164,7 @@ func TestLongManyVideosAreCopied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }()
+	defer func(s *store.Store) { _ = s.Close() }(s) // below, s is the last copy
 	videos := 20_000
 	if n, err := strconv.Atoi(os.Getenv("INGEST_TEST_VIDEOS")); err == nil { // docs/scale.md has figures for more
 		videos = n
