@@ -239,14 +239,16 @@ func TestWorkThatWasNeverDoneIsStale(t *testing.T) {
 }
 
 func TestManyProbesReadTheStoreOnce(t *testing.T) {
-	s, slots := fresh()
-	for range 50 {
-		get(t, s, "/readyz")
-		get(t, s, "/freshness")
-	}
-	if slots.reads != 1 {
-		t.Errorf("%d reads within a second, want 1", slots.reads)
-	}
+	synctest.Test(t, func(t *testing.T) { // a second there is as long on a busy machine
+		s, slots := fresh()
+		for range 50 {
+			get(t, s, "/readyz")
+			get(t, s, "/freshness")
+		}
+		if slots.reads != 1 {
+			t.Errorf("%d reads within a second, want 1", slots.reads)
+		}
+	})
 }
 
 func TestTheSiteOnlyReads(t *testing.T) {
