@@ -55,7 +55,7 @@ func TestContactIsAsTheNewestCallsSay(t *testing.T) {
 			c := sum.Contact()
 			if !c.AnsweredAt.Equal(at(tt.answered)) || c.SilentSince.IsZero() != (tt.silent < 0) ||
 				tt.silent >= 0 && !c.SilentSince.Equal(at(tt.silent)) || c.Unanswered != tt.unanswered {
-				t.Errorf("%s: %+v", tt.name, c)
+				t.Errorf("%s: %+v, want %+v", tt.name, c, tt)
 			}
 		}
 	}

@@ -466,7 +466,7 @@ func TestAnOutageEndsTheRunEarlyAndFailsNoPieceAtOnce(t *testing.T) {
 		worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b})
 		var e *fetch.Error
 		if !errors.As(err, &e) || e.Verdict != verdict || !strings.Contains(err.Error(), "3 pieces in a row") {
-			t.Fatalf("%s %v", states(worked), err)
+			t.Fatalf("%s %v, want %v after 3 pieces in a row", states(worked), err, verdict)
 		}
 		if n := len(d.archive.calls); n > 5*10 { // 3 pieces, and the pieces under way
 			t.Errorf("%s: the outage cost %d calls", verdict, n)

@@ -62,7 +62,7 @@ func TestAnUpstreamThatIsAwayIsProbed(t *testing.T) {
 			worked, err = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 		}
 		if err != nil || len(b.run.Notes.(*notes).text) == 0 {
-			t.Errorf("%s: %v", tt.name, err)
+			t.Errorf("%s: %v, want a note and no error", tt.name, err)
 		}
 		for _, s := range worked {
 			if s.State != "done" {
@@ -105,6 +105,6 @@ func TestAForcedChartIsTriedWhileTheUpstreamIsAway(t *testing.T) {
 		t.Fatal("a run during the probe: got no error, want it to wait until the context ends")
 	}
 	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series, Force: true}); err != nil || len(worked) == 0 || worked[0].State != "done" {
-		t.Errorf("%s, %v", states(worked), err)
+		t.Errorf("%s, %v, want a slot done", states(worked), err)
 	}
 }

@@ -127,7 +127,7 @@ func TestWorkersAreManyButNeverTwoOfASeries(t *testing.T) {
 		began := time.Now()
 		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 		if err != nil || len(worked) != 8 || strings.Contains(states(worked), "due") {
-			t.Fatalf("%s %v", states(worked), err)
+			t.Fatalf("%s %v, want 8 slots, none due", states(worked), err)
 		}
 		if slow.most != 3 || slow.overlap {
 			t.Errorf("%d calls at once, want 3; two of a series: %v", slow.most, slow.overlap)

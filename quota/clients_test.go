@@ -37,7 +37,7 @@ func TestAClientsOwnLimitIsPartOfTheSameTake(t *testing.T) {
 	limited(t, d)
 	for range 2 {
 		if got := d.ask("search.list", "reports"); !got.Allowed || len(got.Pools) != 4 {
-			t.Fatalf("%+v", got)
+			t.Fatalf("%+v, want it admitted in 4 pools", got)
 		}
 	}
 	got := d.ask("search.list", "reports")

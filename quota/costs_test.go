@@ -193,7 +193,7 @@ func TestShippedCostsPriceEveryMethodUnderBothTables(t *testing.T) {
 			t.Errorf("%s: videos.list costs %v (%v), want one unit and nothing else", c.table, videos, err)
 		}
 		if tariff.Zone.String() != "America/Los_Angeles" || tariff.Grace != 30*time.Second || tariff.Ceilings[quota.Backfill].String() != "70%" {
-			t.Errorf("%s: %+v", c.table, tariff)
+			t.Errorf("%s: %+v, want Los Angeles, a grace of 30 s and backfill at 70%%", c.table, tariff)
 		}
 	}
 }
@@ -220,7 +220,7 @@ func FuzzCosts(f *testing.F) {
 		for method := range tariff.Methods {
 			cost, err := tariff.Cost(method)
 			if err != nil || len(cost) == 0 {
-				t.Fatalf("%s: %v %v", method, cost, err)
+				t.Fatalf("%s: %v %v, want a cost", method, cost, err)
 			}
 			for pool, amount := range cost {
 				if amount < 1 || amount > quota.MaxLimit || !slices.ContainsFunc(tariff.Pools, func(p quota.Pool) bool { return p.Name == pool }) {

@@ -96,7 +96,7 @@ func (d *testGovernor) emergencies() (n int, last error) {
 			return n, err
 		}
 		if !got.Allowed || !got.Degraded || got.Pools[0].Charged != 1 {
-			d.t.Fatalf("%+v", got)
+			d.t.Fatalf("%+v, want it admitted while degraded, for 1", got)
 		}
 		n++
 		d.now = d.now.Add(time.Second)
@@ -145,7 +145,7 @@ func TestACallThatNeverLeftIsGivenBackToTheEmergencyBudget(t *testing.T) {
 	for range 200 {
 		got, err := d.try("videos.list", quota.Scheduled)
 		if err != nil || !got.Degraded {
-			t.Fatalf("%+v %v", got, err)
+			t.Fatalf("%+v %v, want it degraded", got, err)
 		}
 		if err := d.Refund(t.Context(), got); err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestALedgerThatCannotAnswerIsLoggedOnce(t *testing.T) {
 		for remote.err = errDown; ; remote.err = nil {
 			for range 3 {
 				if got, err := d.try("videos.list", quota.Scheduled); err != nil || got.Degraded != (remote.err != nil) {
-					t.Fatalf("%+v, %v", got, err)
+					t.Fatalf("%+v, %v, want it degraded if and only if the ledger cannot answer", got, err)
 				}
 				d.now = d.now.Add(time.Minute)
 			}
@@ -374,7 +374,7 @@ func TestRefusalIsNeverAnEmergency(t *testing.T) {
 	d.spend("units", 9500)
 	for range 3 {
 		if got := d.take("videos.list", quota.Scheduled); got.Allowed || got.Degraded {
-			t.Fatalf("%+v", got)
+			t.Fatalf("%+v, want it refused by the ledger", got)
 		}
 	}
 	d.owesNothing()
@@ -452,12 +452,12 @@ func TestOnlyUnavailableAndCorruptLedgersDegrade(t *testing.T) {
 		got, err := d.try("videos.list", quota.Scheduled)
 		if kind == quota.ErrCorrupt || kind == quota.ErrUnavailable {
 			if err != nil || !got.Degraded {
-				t.Errorf("%v: %+v %v", kind, got, err)
+				t.Errorf("%v: %+v %v, want it degraded", kind, got, err)
 			}
 			continue
 		}
 		if got.Allowed || !errors.Is(err, kind) || errors.Is(err, quota.ErrClosed) {
-			t.Errorf("%v: %+v %v", kind, got, err)
+			t.Errorf("%v: %+v %v, want it refused with error %v", kind, got, err, kind)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestTakeDrawsTheMethodsCost(t *testing.T) {
 	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	got := d.take("search.list", quota.Manual)
 	if !got.Allowed || len(got.Pools) != 2 || got.Degraded || got.Who != (quota.Who{Purpose: quota.Manual, Region: "US", Method: "search.list"}) {
-		t.Fatalf("%+v", got)
+		t.Fatalf("%+v, want it admitted in 2 pools, for a manual search of US", got)
 	}
 	for i, want := range []struct {
 		pool               string
@@ -121,7 +121,7 @@ func TestRefusalIsAValueThatSaysWhy(t *testing.T) {
 	d.at("2026-06-02 00:00:31") // a day holds for the grace after its end
 	got = d.take("search.list", quota.Scheduled)
 	if got.Allowed || got.Refusal.RoomIn != "day" {
-		t.Fatalf("%+v", got)
+		t.Fatalf("%+v, want it refused until there is room in window day", got)
 	}
 	text := d.Explain(t.Context(), got)
 	for _, want := range []string{"all 9,500 units that the schedule may use in 24h are used (limit 10,000)", "window day has room", "24h: under pools.units in costs.yaml",
@@ -290,7 +290,7 @@ func TestDrainOfADayThatIsOverOpensNothing(t *testing.T) {
 	}
 	got := d.take("videos.list", quota.Scheduled)
 	if got.Allowed || !got.Pools[0].Drain.Until.Equal(instant(t, "2026-06-03T07:00:00Z")) {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want it refused, and closed until 07:00", got)
 	}
 	if got.Pools[0].Drain.Used != 9_001 {
 		t.Errorf("the provider said no at %d of its day, want 9,001", got.Pools[0].Drain.Used)
@@ -321,7 +321,7 @@ func TestResetIsNotedWithWhoAndWhen(t *testing.T) {
 	for _, pool := range []string{"units", "search"} {
 		p := d.pool(pool)
 		if !p.ResetAt.Equal(d.now) || !p.DrainedUntil.IsZero() || p.Drift != 0 || p.Windows[0].Used != 0 {
-			t.Errorf("%+v", p)
+			t.Errorf("%+v, want an empty pool", p)
 		}
 	}
 	if !strings.Contains(log.String(), "reset by hand") || !strings.Contains(log.String(), "by=ann") {
@@ -366,7 +366,7 @@ func TestReportSumsTheSpendsBySpenderAndChangesNothing(t *testing.T) {
 	d.take("videos.list", quota.Backfill)
 	r, err := d.Report(t.Context())
 	if err != nil || r.Degraded != nil || r.Account != "default" || !r.At.Equal(d.now) {
-		t.Fatalf("%+v %v", r, err)
+		t.Fatalf("%+v %v, want the report of account default at %v", r, err, d.now)
 	}
 	of := func(p quota.Purpose, region, method, pool string, amount int64) quota.Spent {
 		return quota.Spent{Pool: pool, Who: quota.Who{Purpose: p, Region: region, Method: method}, Amount: amount}
@@ -388,7 +388,7 @@ func TestReportSumsTheSpendsBySpenderAndChangesNothing(t *testing.T) {
 	units := d.pool("units")
 	if units.Limit != 10_000 || units.Windows[1].Used != 1 || !units.Windows[1].FreesAt.Equal(instant(t, "2026-06-03T07:00:30Z")) ||
 		!units.Windows[0].FreesAt.Equal(instant(t, "2026-06-02T19:00:30Z")) {
-		t.Errorf("%+v", units)
+		t.Errorf("%+v, want 1 used, free at 07:00:30 and at 19:00:30", units)
 	}
 	if again, err := d.Report(t.Context()); err != nil || fmt.Sprint(again) != fmt.Sprint(r) {
 		t.Errorf("a second report differs: %+v", again)

@@ -254,10 +254,10 @@ func TestARefusalForTheScheduleNamesItsNeed(t *testing.T) {
 		}
 		got, err := d.Take(t.Context(), quota.Request{Method: tt.method, Purpose: tt.purpose})
 		if err != nil || got.Allowed || got.Refusal.Reserved != tt.needs {
-			t.Fatalf("%s: %+v, %v", tt.purpose, got, err)
+			t.Fatalf("%s: %+v, %v, want it refused with %d reserved", tt.purpose, got, err, tt.needs)
 		}
 		if said := d.Explain(t.Context(), got); !strings.HasPrefix(said, tt.want) || strings.Contains(said, "only our own rule refuses") {
-			t.Errorf("%s: %s", tt.purpose, said)
+			t.Errorf("%s: %s, want %q", tt.purpose, said, tt.want)
 		}
 	}
 }

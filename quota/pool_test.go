@@ -70,7 +70,7 @@ func FuzzWindow(f *testing.F) {
 			return
 		}
 		if w.Name != s || w.Day() != (s == "day") {
-			t.Fatalf("%q: %+v", s, w)
+			t.Fatalf("%q: %+v, want this window", s, w)
 		}
 		if !w.Day() && (w.Length < protocol.MinWindow || w.Length > protocol.MaxWindow || w.Length%time.Millisecond != 0) {
 			t.Fatalf("%q is %v", s, w.Length)

@@ -96,7 +96,7 @@ func TestWaitTakesAsSoonAsItFits(t *testing.T) {
 		began := time.Now()
 		for range 11 {
 			if d, err := g.Wait(t.Context(), r); err != nil || !d.Allowed {
-				t.Fatalf("%+v, %v", d, err)
+				t.Fatalf("%+v, %v, want it admitted", d, err)
 			}
 		}
 		if took := time.Since(began); took != time.Second {

@@ -299,7 +299,7 @@ func TestTheRegionsOfACronLineAreStaggered(t *testing.T) {
 			first[slot.DueAt] = true
 		}
 		if len(due) < 16 || due[1].DueAt.Sub(due[0].DueAt) != gap.Truncate(time.Second) && due[2].DueAt.Sub(due[1].DueAt) != gap.Truncate(time.Second) {
-			t.Errorf("%s: %v", line, due[:3])
+			t.Errorf("%s: %v, want %v between the first slots", line, due[:3], gap)
 		}
 		for i, slot := range due {
 			if first[slot.DueAt] != (slot.Key == string(regions.Default()[0])) {

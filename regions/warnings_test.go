@@ -74,7 +74,7 @@ func TestASuggestedIntervalIsInBounds(t *testing.T) {
 	for _, line := range []string{"*/43201 * * * *", "0 */721 * * *", "0 6 */31 * *", "0 6 1 */99 *"} {
 		for _, w := range jobSchedule(t, oneRegion(line)).Warnings(now) {
 			if strings.Contains(w, "every:") {
-				t.Errorf("%s: %q", line, w)
+				t.Errorf("%s: %q, want no every: in it", line, w)
 			}
 		}
 	}

@@ -291,7 +291,7 @@ func TestRepairRefusesForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r, err := store.Repair(t.Context(), dir, store.Options{}); !errors.As(err, as) || len(r.Done) > 0 {
-			t.Errorf("%s: %+v, %v", pragma, r, err)
+			t.Errorf("%s: %+v, %v, want error %T, and nothing repaired", pragma, r, err, as)
 		}
 		if kept, err := filepath.Glob(filepath.Join(dir, "*.broken-*")); err != nil || len(kept) > 0 {
 			t.Errorf("made %v, want none", kept)

@@ -130,7 +130,7 @@ func TestAQueryWithoutAWordSaysSo(t *testing.T) {
 	for _, text := range []string{"", " ", "!!!", `""`, "\x00", "- -"} {
 		r, err := s.Search(t.Context(), store.SearchQuery{Text: text})
 		if err != nil || r.Hint == "" || len(r.Items) != 0 {
-			t.Errorf("%q: %+v, %v", text, r, err)
+			t.Errorf("%q: %+v, %v, want a hint and no videos", text, r, err)
 		}
 	}
 	if r, err := s.Search(t.Context(), store.SearchQuery{Text: "red"}); err != nil || r.Hint != "" {

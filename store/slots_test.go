@@ -167,7 +167,7 @@ func TestTheSpendsOfSlotsInTheFutureAreKept(t *testing.T) {
 		t.Helper()
 		slots, err := s.SpentSlots(t.Context(), noon)
 		if err != nil || len(slots) != len(of) {
-			t.Fatalf("%+v, %v", slots, err)
+			t.Fatalf("%+v, %v, want %d slots", slots, err, len(of))
 		}
 		for i, slot := range slots {
 			if slot.Units != of[i] || slot.Charges["units"] != of[i] || slot.Key != "US" || slot.Kind != ingest.KindChart || slot.DueAt.After(now) {

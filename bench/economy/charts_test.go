@@ -31,7 +31,7 @@ func TestAnEntryIsSeenByTheFirstChartWhileItIsThere(t *testing.T) {
 		e := entry{time.Duration(tt.enters) * time.Hour, time.Duration(tt.leaves) * time.Hour}
 		got, ok := e.firstSeen(tt.times, 1)
 		if ok != (tt.want >= 0) || ok && got != time.Duration(tt.want)*time.Hour {
-			t.Errorf("%+v: %v, %v", tt, got, ok)
+			t.Errorf("%+v: %v, %v, want its hours, if not negative", tt, got, ok)
 		}
 	}
 }

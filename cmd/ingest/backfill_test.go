@@ -187,7 +187,7 @@ func everyVideo(t *testing.T, seed uint64, q string, from time.Time, span time.D
 		answer := httptest.NewRecorder()
 		sim.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/youtube/v3/search?"+query.Encode(), nil))
 		if answer.Code != http.StatusOK || strings.Contains(answer.Body.String(), "nextPageToken") {
-			t.Fatalf("%d %s", answer.Code, answer.Body)
+			t.Fatalf("%d %s, want 200 and no token of a next page", answer.Code, answer.Body)
 		}
 		for _, id := range found(answer.Body.Bytes()) {
 			all[id] = true
@@ -351,13 +351,13 @@ func TestAPlanOfAnotherCostTableIsPricedAnew(t *testing.T) {
 	search := []string{"backfill", "plan", "search", "cup", "--from", "2026-02-01", "--to", "2026-02-13", "--slice", "1d"}
 	plan := ingestJSON[backfillDocument](t, exitOK, search...)
 	if plan.Price["units"].Low != 12*101 || plan.Table != "classic" {
-		t.Errorf("%+v", plan)
+		t.Errorf("%+v, want 1,212 units under classic", plan)
 	}
 	t.Setenv("INGEST_COST_TABLE", "split-2026-06")
 	out, errs := ingestCode(t, exitOK, append([]string{"--json"}, search...)...)
 	again := lastJSON[backfillDocument](t, out)
 	if again.ID != plan.ID || again.Price["units"].Low != 12 || again.Price["search"].Low != 12 || again.Table != "split-2026-06" {
-		t.Errorf("%+v", again)
+		t.Errorf("%+v, want plan %s, 12 units and 12 searches under split-2026-06", again, plan.ID)
 	}
 	if !strings.Contains(errs, "was priced under cost table classic") {
 		t.Errorf("nothing is said: %q", errs)
@@ -398,7 +398,7 @@ func TestServeCarriesWaitingBackfillsOn(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Latency: time.Millisecond})
 	ids := someIDs(t, 500)
 	if end := runJSON(t, exitOK, "videos", ids, "--max-units", "3", "--wait"); !end.Wait || end.Outcome != "due" {
-		t.Fatalf("%+v", end)
+		t.Fatalf("%+v, want due, and waiting", end)
 	}
 	cmd := exec.Command(self(t), "serve", "--quiet")
 	if err := cmd.Start(); err != nil {

@@ -40,7 +40,7 @@ func TestABackfillsMissingVideosAreNamedEverywhere(t *testing.T) {
 	t.Setenv("INGEST_DATA", t.TempDir()+"/data")
 	end := runJSON(t, exitPartial, "uploads", "@enchannel1", "--yes")
 	if end.Outcome != "done" || len(end.Incomplete) != 1 || *end.Incomplete[0].Expected != 1000 || end.Incomplete[0].Stored == 0 || end.Lacking != 1 {
-		t.Fatalf("%+v", end)
+		t.Fatalf("%+v, want done, one slice incomplete of 1000 expected, and one lacking", end)
 	}
 	const want = "of about 1,000 in @enchannel1: its list ends there"
 	for _, args := range []string{"backfill run bf-1", "backfill status bf-1", "slots", "doctor"} {
@@ -100,7 +100,7 @@ func TestARunThatCanOnlyWaitSaysUntilWhen(t *testing.T) {
 	killedRun(t, "bf-1", 1, now)
 	end := runJSON(t, exitStopped, "bf-1")
 	if end.Outcome != "stopped" || end.RetryAt == nil || !end.RetryAt.Equal(now.Add(3*time.Minute)) || !strings.Contains(end.Reason, "another run works") {
-		t.Errorf("%+v", end)
+		t.Errorf("%+v, want stopped for three minutes, since another run works", end)
 	}
 	if _, said := ingestAny("backfill", "run", "bf-1"); !strings.Contains(said, "bf-1 waits") {
 		t.Error(said)

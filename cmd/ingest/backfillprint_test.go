@@ -121,11 +121,11 @@ func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
 	end := runJSON(t, exitOK, "bf-1", "--yes", "--max-units", "1000", "--concurrency", "1")
 	done := int64(end.Pieces["done"])
 	if done == 0 || end.Price["units"].Low == end.Price["units"].High || end.Likely <= end.Price["units"].Low || end.Likely > 1000*2 {
-		t.Fatalf("%+v", end)
+		t.Fatalf("%+v, want pieces done, and a likely price within the range", end)
 	}
 	if got := strings.Join(strings.Fields(screenOf(t, "backfill", "status", "bf-1")), " "); !strings.Contains(got,
 		"about "+term.Thousands(end.Likely)+" units, if the rest costs as much as the "+term.Plural(int(done), "piece")+" done did") || strings.Contains(got, "each slice") {
-		t.Errorf("%s", got)
+		t.Errorf("%s, want the likely price by the pieces done", got)
 	}
 
 	uploads := []string{"backfill", "plan", "uploads", "@enchannel1", "@enchannel2", "@nobodyofthatname"}
@@ -251,6 +251,6 @@ func TestAStoppedRunNamesOneTime(t *testing.T) {
 	doc.ID, doc.Outcome, doc.Pieces = "bf-1", ingest.Stopped, map[string]int{"stopped": 1, "total": 1}
 	var out strings.Builder
 	if program.PrintBackfillEnd(&out, worked, doc); strings.Count(out.String(), "2026-02-15 08:00:01Z") != 2 || strings.Contains(out.String(), "08:00:00Z") {
-		t.Errorf("%s", out.String())
+		t.Errorf("%s, want 08:00:01Z twice", out.String())
 	}
 }

@@ -138,7 +138,7 @@ func TestFaultSpeedOfPostingBack(t *testing.T) {
 			t.Errorf("posting back took %d scripts, want at most 20", asked)
 		}
 		if err != nil || !d.Allowed || d.Pools[0].Windows[0].Used < spends {
-			t.Fatalf("%+v, %v", d, err)
+			t.Fatalf("%+v, %v, want it admitted, with all spends counted", d, err)
 		}
 	}
 	best := slices.Min(took)

@@ -75,7 +75,7 @@ func TestASearchJobFindsTheVideosThatItPaysFor(t *testing.T) {
 	at(t, "2026-02-14T09:40:00Z")
 	doc := ingestJSON[runDocument](t, exitOK, "run", "--config", config)
 	if len(doc.Jobs) != 2 || doc.Jobs[0].Outcome != ingest.Done || doc.Jobs[0].Videos == 0 {
-		t.Fatalf("%+v", doc)
+		t.Fatalf("%+v, want two jobs, the first done with videos", doc)
 	}
 	counted := sim.Ledger()
 	if doc.Units != counted.Units["units"] || counted.Units["search"] != 4 || doc.Units < 402 || doc.Units > 408 {

@@ -94,7 +94,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	} else if err := ts.Exec(args[1], args[2:]...); err != nil {
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) {
-			ts.Fatalf("%v: %v", args[1:], err)
+			ts.Fatalf("%v: %v, want an exit code", args[1:], err)
 		}
 		code = exit.ExitCode()
 	}

@@ -56,7 +56,7 @@ func TestServeFetchesDueSlots(t *testing.T) {
 	}
 	for _, doc := range docs {
 		if doc.Outcome != "done" || doc.Job == "chart" && (doc.Units != 4 || doc.Region == "") {
-			t.Errorf("%+v", doc)
+			t.Errorf("%+v, want done, and a chart with 4 units and a region", doc)
 		}
 	}
 	for _, want := range []string{"data=", "ledger=sqlite", "jobs=chart,refresh", "next=2026-02-14T09:41:15Z", "listen=http://127.0.0.1:"} {
@@ -193,7 +193,7 @@ func TestReadyzKnowsWhenRegionsAreStale(t *testing.T) {
 	}
 	for _, s := range f.Series[:8] {
 		if !s.Stale || *s.AgeS < 7200 || s.IntervalS != 1800 || s.Slot == nil {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want it stale for two hours at least, with its slot", s)
 		}
 	}
 	up.start(sim)
@@ -301,7 +301,7 @@ func TestLongARefusedKeyIsTriedAgain(t *testing.T) {
 	now.Store(good)
 	d.until("the key is taken", d.isReady)
 	if c := d.check("key"); !c.OK || c.Detail != "accepted" {
-		t.Errorf("%+v", c)
+		t.Errorf("%+v, want ok, accepted", c)
 	}
 	d.end(syscall.SIGTERM)
 	if n := d.stderr.count("nothing can be fetched now"); n != 1 {

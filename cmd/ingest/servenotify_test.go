@@ -73,7 +73,7 @@ func TestServeTellsSystemd(t *testing.T) {
 		t.Errorf("first %q, want READY", heard[0])
 	}
 	if manager.count("READY=1") != 1 || manager.count("STOPPING=1") != 1 || heard[len(heard)-1] == "READY=1" {
-		t.Errorf("%q", heard)
+		t.Errorf("%q, want READY=1 and STOPPING=1 once each, and READY not last", heard)
 	}
 	for _, said := range heard {
 		if strings.Count(said, "STATUS=") > 1 || strings.Contains(strings.TrimPrefix(said, "READY=1\n"), "\n") {

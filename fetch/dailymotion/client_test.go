@@ -78,7 +78,7 @@ func TestACallAsksForExactlyTheStoredFields(t *testing.T) {
 			}
 		}
 		if len(q) != len(tt.want) || got.URL.Path != "/videos" || got.Method != http.MethodGet {
-			t.Errorf("%s: %s %s", name, got.Method, got.URL)
+			t.Errorf("%s: %s %s, want GET /videos with %v", name, got.Method, got.URL, tt.want)
 		}
 		if agent := got.Header.Get("User-Agent"); agent != "trendvidstream-ingest/1.2.3" || got.Header.Get("Authorization") != "" {
 			t.Errorf("%s: %v, want \"trendvidstream-ingest/1.2.3\" and \"\"", name, got.Header)
@@ -236,7 +236,7 @@ func TestASearchFindsIDs(t *testing.T) {
 	c, _, _ := standIn(t, dailymotionsim.Options{Seed: 7})
 	found, err := c.Search(ingest.Query{Text: "part 7"}, "").Do(t.Context())
 	if err != nil || len(found.IDs) == 0 {
-		t.Fatalf("%+v, %v", found, err)
+		t.Fatalf("%+v, %v, want some ids", found, err)
 	}
 	page, err := c.Videos(found.IDs[:min(50, len(found.IDs))]).Do(t.Context())
 	if err != nil || len(page.Videos) == 0 {

@@ -171,7 +171,7 @@ func TestNullsAreNothingAndNotAMistake(t *testing.T) {
 		`"thumbnail_360_url":"http://example.com/in-clear","created_time":null,"duration":null,"mode":null,"tags":null`
 	page, err := dailymotion.MapVideos([]byte(`{"list":[null,{},{"id":null},{"id":""},{"id":"x",`+nulls+`}]}`), 1)
 	if err != nil || len(page.Videos) != 1 || !reflect.DeepEqual(page.Videos[0], ingest.Video{ID: "x"}) {
-		t.Errorf("%+v, %v", page, err)
+		t.Errorf("%+v, %v, want the video x and nothing else", page, err)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestALiveStreamHasNoDuration(t *testing.T) {
 	} {
 		page, err := dailymotion.MapVideos([]byte(`{"list":[`+item+`]}`), 1)
 		if err != nil || !reflect.DeepEqual(page.Videos, []ingest.Video{want}) {
-			t.Errorf("%s: %+v, %v", item, page.Videos, err)
+			t.Errorf("%s: %+v, %v, want %+v", item, page.Videos, err, want)
 		}
 	}
 }
@@ -240,7 +240,7 @@ func TestNothingIsHalfUnderstood(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %v and \"videos.trending: Dailymotion's answer makes no sense: \" at the beginning", name, fe.Verdict, fe, fetch.Broken)
 		}
 		if len([]rune(fe.Error())) > 600 || strings.ContainsAny(fe.Error(), ">\x00\n") {
-			t.Errorf("%s: %q", name, fe.Error())
+			t.Errorf("%s: %q, want at most 600 characters, none of them control characters", name, fe.Error())
 		}
 	}
 }

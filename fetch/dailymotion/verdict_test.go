@@ -95,7 +95,7 @@ func TestEveryAnswerHasItsVerdict(t *testing.T) {
 			t.Errorf("%s: status %d, want %s: %v", tt.name, fe.Status, reason, fe)
 		}
 		if text := fe.Error(); strings.ContainsAny(text, "<\x1b\x00\x07\u202e\n") || len([]rune(text)) > 600 {
-			t.Errorf("%s: %q", tt.name, text)
+			t.Errorf("%s: %q, want at most 600 characters, none of them control characters", tt.name, text)
 		}
 		t.Logf("%-40s %d -> %s", tt.name, tt.status, fe.Verdict)
 	}

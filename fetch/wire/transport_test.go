@@ -36,7 +36,7 @@ func TestAnAnswerIsBroughtBackWhole(t *testing.T) {
 	})
 	a := get(t.Context(), tr)
 	if a.Err != nil || a.Status != http.StatusTeapot || string(a.Body) != "short and stout" || !a.Sent {
-		t.Errorf("%+v", a)
+		t.Errorf("%+v, want 418 short and stout", a)
 	}
 	if got.RequestURI != "/things?a=b+c" || "http://"+got.Host != srv.URL || tr.Host() != got.Host {
 		t.Errorf("asked %s of %s", got.RequestURI, got.Host)
@@ -81,7 +81,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		defer other.Close()
 		tr, _ := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) })
 		if a := get(t.Context(), tr); a.Err != nil || a.Status != status || a.Location != other.URL {
-			t.Errorf("%d: %+v", status, a)
+			t.Errorf("%d: %+v, want the redirect to %s", status, a, other.URL)
 		}
 		if host := wire.RedirectHost(other.URL + "/x?y"); "http://"+host != other.URL {
 			t.Errorf("%s is %s", other.URL, host)
@@ -120,7 +120,7 @@ func TestARequestThatWasNeverMadeIsUnsent(t *testing.T) {
 	for name, err := range map[string]error{"refused by the client": errors.New("no"), "forgotten": nil} {
 		a := wire.Ask(t.Context(), time.Second, func(context.Context) error { return err })
 		if e := unanswered(t, a); e.Verdict != fetch.Unsent || err != nil && !errors.Is(e, err) {
-			t.Errorf("%s: %s, %v", name, e.Verdict, e)
+			t.Errorf("%s: %s, %v, want verdict %v of %v", name, e.Verdict, e, fetch.Unsent, err)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func TestAnAnswerThatBreaksOffIsBroken(t *testing.T) {
 		tr, _ := serve(t, hijacked(raw))
 		e := unanswered(t, get(t.Context(), tr))
 		if e.Verdict != fetch.Broken || strings.Contains(e.Error(), canary) || !strings.Contains(e.Error(), "The upstream's answer broke off") {
-			t.Errorf("%s: %s, %v", name, e.Verdict, e)
+			t.Errorf("%s: %s, %v, want verdict %v, an answer that broke off and no secret", name, e.Verdict, e, fetch.Broken)
 		}
 	}
 }
@@ -370,7 +370,7 @@ func TestAskingForTheDateIsNoCall(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 	})
 	if got, err := tr.AskDate(t.Context()); err != nil || !got.Equal(theirs) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("%v, %v, want %v", got, err, theirs)
 	}
 	srv.Close()
 	var call *fetch.Error

@@ -69,7 +69,7 @@ func TestAChannelThatIsNotThereIsRejected(t *testing.T) {
 		for _, who := range []string{"UC1", "@name\x1b[31m"} {
 			fe := fails(t.Context(), t, c.Channel(who))
 			if fe.Verdict != want.verdict || fe.Method != "channels.list" || !strings.Contains(fe.Error(), want.says) || strings.Contains(fe.Error(), "\x1b") {
-				t.Errorf("%s, %s: %s, %v", who, body, fe.Verdict, fe)
+				t.Errorf("%s, %s: %s, %v, want %v of channels.list: %q", who, body, fe.Verdict, fe, want.verdict, want.says)
 			}
 		}
 	}

@@ -157,7 +157,7 @@ func TestACallThatCannotBeAskedIsNotSent(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %v and %v", name, fe.Verdict, fe, fetch.Rejected, call.Method)
 		}
 		if strings.Contains(name, "ids") != errors.Is(fe, youtube.ErrIDs) {
-			t.Errorf("%s: %v", name, fe)
+			t.Errorf("%s: %v, want ErrIDs if and only if ids were wrong", name, fe)
 		}
 	}
 }

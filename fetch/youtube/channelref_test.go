@@ -53,7 +53,7 @@ func TestChannelsAreKnownByIDHandleAndURL(t *testing.T) {
 func TestEveryWrongChannelIsNamedAndRepeatsAreOne(t *testing.T) {
 	got, err := youtube.ParseChannels([]string{"@Name", "youtube.com/@name", "@other"})
 	if err != nil || !slices.Equal(got, []string{"@name", "@other"}) {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("%q, %v, want @name and @other", got, err)
 	}
 	_, err = youtube.ParseChannels([]string{"one", "@fine", "two"})
 	if err == nil || !strings.Contains(err.Error(), "channel 1 of 3") || !strings.Contains(err.Error(), "channel 3 of 3") {

@@ -51,11 +51,11 @@ func FuzzAnAnswerIsUnderstoodWholeOrNotAtAll(f *testing.F) {
 			case !ok:
 				t.Fatalf("%s: %T: %v", name, err, err)
 			case !slices.Contains(verdicts, fe.Verdict) || fe.Method != call.Method || (fe.Pool != "" && fe.Verdict != fetch.Spent):
-				t.Fatalf("%s: %+v", name, fe)
+				t.Fatalf("%s: %+v, want a known verdict of %s, and a pool only if it is spent", name, fe, call.Method)
 			case !reflect.ValueOf(got).IsZero():
 				t.Fatalf("%s: an error came with %+v", name, got)
 			case strings.Contains(err.Error(), canary) || len(err.Error()) > 4*600 || strings.ContainsFunc(err.Error(), unicode.IsControl):
-				t.Fatalf("%s: %q", name, err)
+				t.Fatalf("%s: %q, want a short text without secrets and control characters", name, err)
 			}
 		}
 	})

@@ -142,7 +142,7 @@ func TestDurationsAreISO8601(t *testing.T) {
 		"PT1S ", "PT1.S", "PT1.5", "P1TT1S", "P106752D", "P15250WT999999H", "P99999999999999999999D", "PT9223372036854775807S", "PT" + strings.Repeat("9", 1000) + "S",
 	} {
 		if got, err := youtube.ParseDuration(text); err == nil || len(err.Error()) > 100 {
-			t.Errorf("%q: %v, %v", text, got, err)
+			t.Errorf("%q: %v, %v, want a short error", text, got, err)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		})
 		fe := fails(t.Context(), t, c.Chart("US", "", ""))
 		if fe.Verdict != fetch.Broken || !strings.HasSuffix(fe.Error(), "redirects to "+strings.TrimPrefix(other.URL, "http://")) {
-			t.Errorf("%d: %s, %v", status, fe.Verdict, fe)
+			t.Errorf("%d: %s, %v, want %v, a redirect to %s", status, fe.Verdict, fe, fetch.Broken, other.URL)
 		}
 	}
 }

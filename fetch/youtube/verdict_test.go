@@ -198,10 +198,10 @@ func TestEveryOtherAnswerHasItsVerdict(t *testing.T) {
 		}
 		text := fe.Error()
 		if strings.ContainsAny(text, "<\x1b\x00\x07\u202e\n") || len([]rune(text)) > 600 || strings.Contains(text, canary[:12]) {
-			t.Errorf("%s: %q", name, text)
+			t.Errorf("%s: %q, want a short text without secrets and control characters", name, text)
 		}
 		if name == "502 HTML" && text != "videos.list: YouTube failed (HTTP 502): Error 502 (Server Error)!!1 502. That's an error." {
-			t.Errorf("%s: %q", name, text)
+			t.Errorf("%s: %q, want the page's text in one line", name, text)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func judgeRows(t *testing.T, rows []row) {
 			verdict, pool, says = fe.Verdict, fe.Pool, fe.Err.Error()
 			holdsNoKey(t, err)
 			if strings.ContainsAny(says, "\x1b\x00\x07\u202e\n") || len([]rune(says)) > 600 {
-				t.Errorf("%s, %s: %q", r.name, call.Method, says)
+				t.Errorf("%s, %s: %q, want at most 600 characters, none of them control characters", r.name, call.Method, says)
 			}
 		}
 		if verdict != r.verdict || pool != r.pool || asked.Load() != 1 {

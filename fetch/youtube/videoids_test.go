@@ -147,7 +147,7 @@ func FuzzReadIDs(f *testing.F) {
 		seen := map[youtube.VideoID]bool{}
 		for _, id := range l.IDs {
 			if !shape.Match(id[:]) || seen[id] {
-				t.Errorf("%q", id)
+				t.Errorf("%q, want a new id of YouTube's form", id)
 			}
 			seen[id] = true
 		}

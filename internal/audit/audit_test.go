@@ -150,7 +150,7 @@ func TestCountedSpendsAreNotMissing(t *testing.T) {
 func TestALedgerThatCannotAnswerIsNotALostOne(t *testing.T) {
 	missing, err := account(unreachable{}).Missing(t.Context(), []ingest.Slot{slot(ingest.KindChart, "US", time.Hour, map[string]int64{"units": 4})})
 	if !errors.Is(err, quota.ErrUnavailable) || missing != nil {
-		t.Errorf("%v, %v", missing, err)
+		t.Errorf("%v, %v, want nothing and error %v", missing, err, quota.ErrUnavailable)
 	}
 }
 

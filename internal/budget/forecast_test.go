@@ -57,7 +57,7 @@ func TestTheForecastCountsReturningUnits(t *testing.T) {
 		}
 		s.Foresee(&f, pace, next, now)
 		if f.Fits != tt.fits || f.State != tt.state || !f.RunsOutAt.Equal(tt.out) || !f.BackAt.Equal(tt.back) {
-			t.Errorf("%s: %+v", tt.name, f)
+			t.Errorf("%s: %+v, want %+v", tt.name, f, tt)
 		}
 		if !f.BackAt.IsZero() && !f.BackAt.After(f.RunsOutAt) {
 			t.Errorf("%s: units come back at %v, before they run out at %v", tt.name, f.BackAt, f.RunsOutAt)

@@ -25,7 +25,7 @@ func TestAThemeComesFromTheConfig(t *testing.T) {
 		file := write("ingest.yaml", "data: "+dir+"\ntheme: "+write("theme.css", css)+"\n")
 		c, err := config.Load(config.Flags{Config: file, Set: func(name string) bool { return name == "config" }}, upstreams)
 		if want == "" && (err != nil || string(c.Theme) != css) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%.20q: %v", css, err)
+			t.Errorf("%.20q: %v, want %q", css, err, want)
 		}
 	}
 	file := write("ingest.yaml", "theme: "+filepath.Join(dir, "none.css")+"\n")

@@ -39,20 +39,20 @@ func TestAWatchingJobNamesItsSources(t *testing.T) {
 	}
 	c, err := load(`kind: uploads, channels: ["@a", "@d"], file: channels.txt`)
 	if err != nil || len(c.Jobs) != 1 || !slices.Equal(c.Jobs[0].Channels, []string{"@a", "@d", "@b", "@c"}) {
-		t.Fatalf("%+v, %v", c.Jobs, err)
+		t.Fatalf("%+v, %v, want one job with channels @a @d @b @c", c.Jobs, err)
 	}
 	if series := c.Jobs[0].Series(); len(series) != 5 || series[0].Key != "@a" || series[4].Key != "" {
 		t.Errorf("its series are %v, want 5, \"@a\" and \"\"", series)
 	}
 	if c, err = load(`kind: search, queries: [" a  b ", c], regions: [US]`); err != nil || !slices.Equal(c.Jobs[0].Queries, []string{"a b", "c"}) {
-		t.Fatalf("%+v, %v", c.Jobs, err)
+		t.Fatalf("%+v, %v, want the queries \"a b\" and c", c.Jobs, err)
 	}
 	if q := c.Jobs[0].Search(c.Jobs[0].Series()[0].Key); q.Text != "a b" || q.Region != "US" {
 		t.Errorf("the first slot asks %+v, want \"a b\" and \"US\"", q)
 	}
 	if c, err = load("kind: videos, ids: [x, y, x], from: charts"); err != nil ||
 		!slices.Equal(c.Jobs[0].Videos, []string{"x", "y"}) || c.Jobs[0].Charted != 7*24*time.Hour {
-		t.Errorf("%+v, %v", c.Jobs, err)
+		t.Errorf("%+v, %v, want the videos x and y, charted in 7 days", c.Jobs, err)
 	}
 	for job, want := range map[string]string{
 		`kind: uploads`:                                 "needs the channels that it watches",

@@ -150,7 +150,7 @@ func TestABadQueryIsRefusedByName(t *testing.T) {
 	} {
 		status, p := ask(t, s, "/videos?"+query)
 		if status < 400 || status > 404 || p.Error.Code != status || p.Error.Data["param"] != want || p.Error.Type == "" {
-			t.Errorf("%s: %d, %+v", query, status, p.Error)
+			t.Errorf("%s: %d, %+v, want 400 to 404 for %v", query, status, p.Error, want)
 		}
 	}
 	if l := s.Ledger(); l.Units["calls"] != 15 {
@@ -173,7 +173,7 @@ func TestTheDaysLimitHoldsAndTurnsAtMidnightUTC(t *testing.T) {
 	}
 	l := s.Ledger()
 	if l.Units["calls"] != 3 || l.Refused["calls"] != 1 || l.Today["calls"] != 1 || l.Day != "2026-11-22" || l.Regions["US"] != 2 || l.Regions["GB"] != 1 {
-		t.Errorf("%+v", l)
+		t.Errorf("%+v, want 3 calls counted, 1 of them today, and 1 refused", l)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestTheLedgerIsServedInItsShape(t *testing.T) {
 	}
 	want := []dailymotionsim.CallCount{{Method: "videos.list", Status: 200, Count: 1}, {Method: "videos.trending", Status: 200, Count: 1}, {Method: "videos.trending", Status: 500, Count: 1}}
 	if l.Units["calls"] != 3 || !reflect.DeepEqual(l.Calls, want) || l.Refused["calls"] != 0 || len(l.Log) != 3 || l.Log[1].Fault != "500@2" {
-		t.Errorf("%s", w.Body)
+		t.Errorf("%s, want 3 calls, the second with fault 500@2", w.Body)
 	}
 }
 
@@ -246,7 +246,7 @@ func TestASlowAnswerIsLateByItsFaultAndTheLatency(t *testing.T) {
 func TestParseFaultRefusesUnknownFaults(t *testing.T) {
 	for _, text := range []string{"500", "500@3", "500@3-5", "500@3+", "drop:5%", "drop:0.5%", "slow=2s@10+", "slow=1ms"} {
 		if f, err := dailymotionsim.ParseFault(text); err != nil || f.String() != text {
-			t.Errorf("%q: %q, %v", text, f, err)
+			t.Errorf("%q: %q, %v, want the same text", text, f, err)
 		}
 	}
 	for _, text := range []string{"", "501", "500@", "500@0", "500@5-3", "500@3+5", "500:", "500:10", "500:0%", "500:101%", "500:NaN%", "slow", "slow=", "slow=-1s", "500=1s", "@3"} {

@@ -87,7 +87,7 @@ func TestOwnersOfADataDirectoryAreKnown(t *testing.T) {
 	d := &doctor.Doctor{Config: &config.Config{Data: dir}, UID: 4711, LedgerFile: "quota.db"}
 	if f := doctor.LookData(t.Context(), d); f.Status != doctor.Fail || f.Exit != doctor.BadConfig ||
 		!strings.Contains(f.Detail, "belongs to "+ownfile.UserName(os.Getuid())+", this is user 4711") {
-		t.Errorf("%+v", f)
+		t.Errorf("%+v, want a failure that names both users", f)
 	}
 	if os.Getuid() != 0 {
 		return // only root can give files away
@@ -254,7 +254,7 @@ func TestAPasswordInClearIsReported(t *testing.T) {
 			t.Errorf("%s: %q, want %q", server, host, want)
 		}
 		if text, cure := doctor.DescribeInClear(server, host); strings.Contains(text+cure, "hunter2") {
-			t.Errorf("%s, %s", text, cure)
+			t.Errorf("%s, %s, want no password", text, cure)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func TestProxyPasses(t *testing.T) {
 	// Several commands in one piece, and values of every shape.
 	fmt.Fprint(c, "*1\r\n$4\r\nPING\r\n*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n*1\r\n$4\r\nPING\r\n")
 	if line, _ := c.in.ReadString('\n'); line != "+PONG\r\n" {
-		t.Fatalf("%q", line)
+		t.Fatalf("%q, want +PONG", line)
 	}
 	for line := ""; line != "+PONG\r\n"; {
 		var err error

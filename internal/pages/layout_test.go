@@ -88,7 +88,7 @@ func TestBrowsersKeepTheStylesheetUntilItChanges(t *testing.T) {
 		answer := get(t, s, p[1])
 		etag := answer.Header.Get("ETag")
 		if answer.StatusCode != http.StatusOK || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") || etag == "" {
-			t.Errorf("%s: %d, %v", p[1], answer.StatusCode, answer.Header)
+			t.Errorf("%s: %d, %v, want 200, immutable, with an ETag", p[1], answer.StatusCode, answer.Header)
 		}
 		plain, _, _ := strings.Cut(p[1], "?")
 		if again := get(t, s, plain, "If-None-Match", etag); again.StatusCode != http.StatusNotModified {

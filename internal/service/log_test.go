@@ -33,7 +33,7 @@ func TestAWarningIsWrittenOnceInEitherFormat(t *testing.T) {
 		}
 		for _, line := range lines {
 			if json.Valid([]byte(line)) != (f.Format == "json") {
-				t.Errorf("%+v: %s", f, line)
+				t.Errorf("%+v: %s, want JSON if and only if that is the format", f, line)
 			}
 		}
 	}

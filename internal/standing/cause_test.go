@@ -61,7 +61,7 @@ func TestEveryCauseHasACure(t *testing.T) {
 	seen := map[standing.Cause]bool{}
 	for _, row := range standing.Causes {
 		if seen[row.Cause] || row.Cure.Thing == "" || row.Cure.Advice == "" || row.Meanwhile == "" {
-			t.Errorf("%s: %+v", row.Cause, row)
+			t.Errorf("%s: %+v, want one row per cause, with a cure and the work that goes on", row.Cause, row)
 		}
 		if seen[row.Cause] = true; row.Cause.Row().Cause != row.Cause {
 			t.Errorf("%s has no row", row.Cause)

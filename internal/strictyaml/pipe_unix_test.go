@@ -58,7 +58,7 @@ func TestAPipeIsReadButNotWaitedFor(t *testing.T) {
 		select {
 		case err := <-done:
 			if c.want == "" && (err != nil || string(data) != c.write) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("%s: %q, %v", c.name, data, err)
+				t.Errorf("%s: %q, %v, want %q or error %q", c.name, data, err, c.write, c.want)
 			}
 		case <-time.After(20 * time.Second):
 			t.Fatalf("%s: it waits", c.name)

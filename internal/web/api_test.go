@@ -259,7 +259,7 @@ func TestTheApiRefusesRequestsNoFrontEndSends(t *testing.T) {
 			t.Errorf("%s: the answer repeats the token: %s", tt.target, text)
 		}
 		if tt.want != 200 && resp.Header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%s: %s", tt.target, resp.Header.Get("Content-Type"))
+			t.Errorf("%s: %s, want application/problem+json", tt.target, resp.Header.Get("Content-Type"))
 		}
 	}
 }
@@ -299,7 +299,7 @@ func TestHostileTextAndPlacesStayWhereTheyAre(t *testing.T) {
 		resp := ask(site.Handler(), "GET", target)
 		text := body(t, resp)
 		if strings.ContainsAny(text, "<>\x1b") || resp.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %s", target, text)
+			t.Errorf("%s: %s, want JSON without markup", target, text)
 		}
 	}
 	if text := body(t, ask(site.Handler(), "GET", "/v1/quota")); strings.Contains(text, "secret-place") {

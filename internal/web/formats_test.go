@@ -67,7 +67,7 @@ func TestAViewIsTakenAwayAsCSV(t *testing.T) {
 		text, header, code := get(path)
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		if err != nil || code != 200 || len(rows) == 0 || !strings.HasPrefix(header["Content-Disposition"][0], "attachment; filename=") {
-			t.Fatalf("%s: %d, %v, %v\n%s", path, code, err, header, text)
+			t.Fatalf("%s: %d, %v, %v\n%s, want 200 and rows as an attachment", path, code, err, header, text)
 		}
 		var ids []string
 		for _, row := range rows[1:] {
@@ -117,7 +117,7 @@ func TestAFeedIsAtom(t *testing.T) {
 			entry
 		}
 		if err := xml.Unmarshal([]byte(text), &doc); err != nil || code != 200 || header["Content-Type"][0] != "application/atom+xml" {
-			t.Fatalf("%s: %d, %v\n%s", path, code, err, text)
+			t.Fatalf("%s: %d, %v, want 200 and an Atom feed\n%s", path, code, err, text)
 		}
 		if doc.Title != want[0] || !strings.HasPrefix(doc.ID, "urn:uuid:") {
 			t.Errorf("%s: got %q, id %q, want %q, urn:uuid:...", path, doc.Title, doc.ID, want[0])

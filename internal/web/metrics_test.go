@@ -139,7 +139,7 @@ func TestTheMetricsAreTheDocuments(t *testing.T) {
 	site.Status.Degraded = func() time.Duration { return 90 * time.Second }
 	resp, body := get(t, site, "/metrics")
 	if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain; version=0.0.4") {
-		t.Fatalf("%d %s\n%s", resp.StatusCode, resp.Header.Get("Content-Type"), body)
+		t.Fatalf("%d %s, want 200 and the metrics as text\n%s", resp.StatusCode, resp.Header.Get("Content-Type"), body)
 	}
 	want := []string{
 		`ingest_quota_degraded 0`, `ingest_quota_degraded_seconds_total 90`, `ingest_source_readable{source="ledger"} 1`, `ingest_source_readable{source="store"} 1`,

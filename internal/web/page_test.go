@@ -87,7 +87,7 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 	site, _ := paged()
 	resp, body := get(t, site, "/status")
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/html; charset=utf-8" {
-		t.Fatalf("%d %s\n%s", resp.StatusCode, resp.Header.Get("Content-Type"), body)
+		t.Fatalf("%d %s, want 200 and HTML\n%s", resp.StatusCode, resp.Header.Get("Content-Type"), body)
 	}
 	text := textOf(body)
 	d := shown()
@@ -246,7 +246,7 @@ func TestThePageNamesUnreadableParts(t *testing.T) {
 				}
 			}
 			if resp, body := get(t, site, "/status?format=json"); resp.StatusCode != 200 || !json.Valid([]byte(body)) {
-				t.Errorf("%d %s", resp.StatusCode, body)
+				t.Errorf("%d %s, want 200 and valid JSON", resp.StatusCode, body)
 			}
 		})
 	}
@@ -439,7 +439,7 @@ func TestAnAddressThatIsTooLongGetsAPage(t *testing.T) {
 	for path, want := range map[string]string{"/charts/US?x=": "This address is too long", "/v1/search?q=": `"status":414`} {
 		answer, body := get(t, site, path+strings.Repeat("a", 10_000))
 		if answer.StatusCode != http.StatusRequestURITooLong || !strings.Contains(body, want) || !strings.Contains(body, "8,192") {
-			t.Errorf("%s: %s\n%s", path, answer.Status, body)
+			t.Errorf("%s: %s, want 414, %q and 8,192\n%s", path, answer.Status, want, body)
 		}
 	}
 }

@@ -150,10 +150,10 @@ func TestAStoreThatCannotBeReadIsNotReady(t *testing.T) {
 	s, slots := fresh()
 	slots.err = errors.New("the disk is gone")
 	if resp, body := get(t, s, "/readyz"); resp.StatusCode != 503 || !strings.Contains(body, "FAIL  freshness  not known: the disk is gone") {
-		t.Errorf("%d\n%s", resp.StatusCode, body)
+		t.Errorf("%d, want 503, the store not known\n%s", resp.StatusCode, body)
 	}
 	if resp, body := get(t, s, "/freshness"); resp.StatusCode != 503 || !strings.Contains(body, "the disk is gone") {
-		t.Errorf("%d\n%s", resp.StatusCode, body)
+		t.Errorf("%d, want 503, the disk gone\n%s", resp.StatusCode, body)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestARegionIsStaleAfterItsIntervals(t *testing.T) {
 			t.Errorf("%s: stale %v, age %d s of %d s; want stale %v", tt.name, got.Stale, *got.AgeS, got.IntervalS, tt.stale)
 		}
 		if resp, body := get(t, s, "/readyz"); (resp.StatusCode == 503) != tt.stale || tt.stale && !strings.Contains(body, "1 of 2 are stale: chart DE (") {
-			t.Errorf("%s: %d\n%s", tt.name, resp.StatusCode, body)
+			t.Errorf("%s: %d, want stale %v\n%s", tt.name, resp.StatusCode, tt.stale, body)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func TestWorkThatWasNeverDoneIsStale(t *testing.T) {
 		Series     []map[string]any
 	}
 	if err := json.Unmarshal([]byte(body), &doc); err != nil || resp.StatusCode != 200 {
-		t.Fatalf("%d %v\n%s", resp.StatusCode, err, body)
+		t.Fatalf("%d %v, want 200\n%s", resp.StatusCode, err, body)
 	}
 	if doc.StaleAfter != 3 || len(doc.Series) != 2 {
 		t.Fatalf("%s, want stale_after 3 and 2 series", body)
@@ -234,7 +234,7 @@ func TestWorkThatWasNeverDoneIsStale(t *testing.T) {
 	}
 	if first := doc.Series[0]; first["stale"] != false || first["slot"] != "2026-02-14T11:30:00Z" ||
 		first["fetched_at"] != "2026-02-14T11:31:00Z" || first["age_s"] != 1800.0 {
-		t.Errorf("%v", first)
+		t.Errorf("%v, want the slot of 11:30, fetched at 11:31, not stale", first)
 	}
 }
 
@@ -281,7 +281,7 @@ func TestTextIsHarmless(t *testing.T) {
 	for _, path := range []string{"/readyz", "/readyz?format=json", "/freshness"} {
 		resp, body := get(t, s, path)
 		if strings.ContainsAny(strings.TrimSuffix(body, "\n"), "\x1b\u202e\r\x00") || strings.Contains(body, "\nX:") {
-			t.Errorf("%s: %q", path, body)
+			t.Errorf("%s: %q, want no control characters and no forged line", path, body)
 		}
 		if path != "/readyz" && strings.Contains(body, "<") {
 			t.Errorf("%s holds markup: %s", path, body)

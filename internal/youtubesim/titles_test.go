@@ -87,7 +87,7 @@ func TestEachVideoHasAPicture(t *testing.T) {
 			Text    string   `xml:"text"`
 		}
 		if err := xml.Unmarshal(w.Body.Bytes(), &svg); err != nil || w.Header().Get("Content-Type") != "image/svg+xml" || svg.Text == "" {
-			t.Errorf("%q: %d %v %v", at(v, "snippet/title"), w.Code, err, w.Header())
+			t.Errorf("%q: %d %v %v, want an SVG with a text", at(v, "snippet/title"), w.Code, err, w.Header())
 		}
 	}
 	for _, path := range []string{"/vi/nothingthere/default.jpg", "/vi/" + at(videos[0], "id"), "/vi/"} {

@@ -31,6 +31,6 @@ func TestAURLIsReadAsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := c.ConnConfig; c.User != "us@er" || c.Password != "p/w%" || c.Host != "a.example" || c.Port != 1 || c.Database != "db" || c.ValidateConnect == nil {
-		t.Errorf("%q %q %q %d %q", c.User, c.Password, c.Host, c.Port, c.Database)
+		t.Errorf("%q %q %q %d %q, want the parts of the URL, unescaped", c.User, c.Password, c.Host, c.Port, c.Database)
 	}
 }

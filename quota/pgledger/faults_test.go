@@ -151,7 +151,7 @@ func TestReadingMakesNoSchema(t *testing.T) {
 		t.Errorf("%v: %v %+v, want at most 0, 0 and at most %v", err, spent, s, time.Minute)
 	}
 	if facts.Version < 150000 || facts.Replica || facts.Pooled || facts.Durable() || facts.ClockAhead.Abs() > time.Second {
-		t.Errorf("%+v", facts)
+		t.Errorf("%+v, want version 15 or newer, a primary that is not durable, and its clock within 1 s", facts)
 	}
 	if n := d.Must(t, "SELECT count(*) FROM pg_namespace WHERE nspname = 'unmade'"); n != "0" {
 		t.Error("schemas named unmade: got " + n + ", want 0")
@@ -165,7 +165,7 @@ func TestManyMakeOneSchema(t *testing.T) {
 		l := openLedger(t, d.URL(), pgledger.Options{Schema: "made once", Timeout: patient})
 		all.Go(func() {
 			if d, err := l.Take(context.Background(), ask("a", 1, 100, "units")); err != nil || !d.Allowed {
-				t.Errorf("%+v %v", d, err)
+				t.Errorf("%+v %v, want it admitted", d, err)
 			}
 		})
 	}
@@ -189,7 +189,7 @@ func TestASchemaMayTakeLongToMake(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if d, err := l.Take(t.Context(), ask("a", 1, 100, "units")); err != nil || !d.Allowed {
-		t.Errorf("%+v %v", d, err)
+		t.Errorf("%+v %v, want it admitted", d, err)
 	}
 	<-making
 }

@@ -118,7 +118,7 @@ var batches = []Case{
 			r.wrote("a", 1)
 			r.wrote("b", 5)
 			if d := r.take(8); d.Allowed || d.RetryAfter != 25*time.Hour {
-				r.Fatalf("%+v", d)
+				r.Fatalf("%+v, want it refused for 25 hours", d)
 			}
 		}},
 	{ID: "G5", Name: "the writer's own operations are not synced again", check: func(r *rig) {

@@ -210,7 +210,7 @@ var journalShared = []JournalCase{
 		}
 		s, err := other.State(d.Context(), account)
 		if err != nil || s.Generation != 3 || len(s.Snapshots) != 1 || !s.Owed {
-			d.Fatalf("%+v %v", s, err)
+			d.Fatalf("%+v %v, want generation 3, one snapshot, owed", s, err)
 		}
 		if id, s, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{}); err != nil ||
 			id != 0 || !s.Owed {

@@ -32,11 +32,11 @@ var journalNotes = []JournalCase{
 	{"an account that was never used has an empty state", func(d *journalRig) {
 		s := d.state()
 		if len(s.Snapshots) > 0 {
-			d.Fatalf("%+v", s)
+			d.Fatalf("%+v, want no snapshots", s)
 		}
 		if s.Generation != 0 || s.Owed || s.HasWritten || len(s.Written) > 0 || !s.Breaker.Until.IsZero() ||
 			s.Breaker.Failures != 0 || s.Breaker.Why != "" {
-			d.Fatalf("%+v", s)
+			d.Fatalf("%+v, want an empty state", s)
 		}
 		d.lists(long, false)
 	}},
@@ -120,7 +120,7 @@ var journalNotes = []JournalCase{
 		d.lists(long, true, row)
 		d.reopened()
 		if s := d.state(); !s.Owed || len(s.Asked) != 0 || s.HasWritten {
-			d.Fatalf("%+v", s)
+			d.Fatalf("%+v, want it owed, with nothing asked or written", s)
 		}
 		d.becomes(row, sharedledger.RowVoid, time.Time{})
 		d.lists(long, true)

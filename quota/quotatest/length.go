@@ -49,7 +49,7 @@ func (r *rig) fill(entries int) {
 		for range entries {
 			r.pass(step)
 			if d := r.take(1); !d.Allowed {
-				r.Fatalf("%s: %v", r.at(), d.Refusal)
+				r.Fatalf("%s: %v, want it admitted", r.at(), d.Refusal)
 			}
 		}
 		return

@@ -120,7 +120,7 @@ func oneOffs(r *rig) {
 				a := r.ask(charge("units", 1, per(time.Hour, 10)))
 				a.Horizon = life.horizon
 				if d, err := r.ledger.Take(r.Context(), a); err != nil || !d.Allowed {
-					r.Fatalf("%+v, %v", d, err)
+					r.Fatalf("%+v, %v, want it admitted", d, err)
 				}
 			}
 			if h := r.store.Footprint(r); h.Accounts < keys || h.Accounts > keys+keys/10 {

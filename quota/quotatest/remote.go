@@ -129,7 +129,7 @@ var numbered = []Case{
 		both := []quota.Charge{charge("search", 1, per(2*time.Hour, 5)), charge("units", 10, r.bounds...)}
 		d, err := r.remote().TakeOnce(r.Context(), r.ask(both...), op("a", 7))
 		if err != nil || !d.Allowed {
-			r.Fatalf("%+v %v", d, err)
+			r.Fatalf("%+v %v, want it admitted", d, err)
 		}
 		r.charges(op("b", 1), 10) // full
 		r.pass(90 * time.Minute)
@@ -176,7 +176,7 @@ var numbered = []Case{
 		r.begin(per(time.Hour, 10))
 		r.charges(op("b", 1), 10)
 		if d, err := r.once(op("a", 1), 1); err != nil || d.Allowed || d.RetryAfter != time.Hour {
-			r.Fatalf("%+v %v", d, err)
+			r.Fatalf("%+v %v, want it refused for an hour", d, err)
 		}
 		r.wrote("a", 0)
 		r.pass(time.Hour)
@@ -189,7 +189,7 @@ var numbered = []Case{
 		look := op("a", 2)
 		look.Written = 1
 		if d, err := r.once(look, 0); err != nil || !d.Allowed || d.Pools[0].Remaining != 7 {
-			r.Fatalf("%+v %v", d, err)
+			r.Fatalf("%+v %v, want it admitted, with 7 remaining", d, err)
 		}
 		r.wrote("a", 1)
 		look.Nonce++
@@ -246,7 +246,7 @@ var generations = []Case{
 		r.fresh(noon, per(time.Hour, 10))
 		if s := r.standing("a"); s.Generation != 0 || len(s.Hosts) != 0 || s.Written["a"] != 0 ||
 			!s.Born.IsZero() || !s.At.Equal(noon) {
-			r.Fatalf("%+v", s)
+			r.Fatalf("%+v, want an empty state at %v", s, noon)
 		}
 		if _, err := r.once(op("a", 1), 1); !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("take: %v, want error %v", err, sharedledger.ErrLost)
@@ -309,7 +309,7 @@ var generations = []Case{
 		r.pass(time.Minute)
 		r.renew(sharedledger.Renewal{Was: first, Next: 78}, next) // another writer was first
 		if s := r.standing(); s.Generation != next || !s.Born.Equal(noon.Add(time.Minute)) || len(s.Hosts) != 1 {
-			r.Fatalf("%+v", s)
+			r.Fatalf("%+v, want generation %v, a minute old, with one host", s, next)
 		}
 		r.renew(sharedledger.Renewal{Was: next, Next: 79}, 79)
 		if s := r.standing(); s.Generation != 79 || !s.Born.Equal(noon.Add(2*time.Minute)) || len(s.Hosts) != 0 {
@@ -342,7 +342,7 @@ var generations = []Case{
 		r.renew(sharedledger.Renewal{Was: first, Next: next}, 0)
 		r.renew(sharedledger.Renewal{Next: next}, next)
 		if s := r.standing("a"); !s.Born.Equal(noon) || s.Written["a"] != 0 {
-			r.Fatalf("%+v", s)
+			r.Fatalf("%+v, want it born at %v, and nothing written by a", s, noon)
 		}
 		r.used(0)
 	}},
@@ -353,7 +353,7 @@ var generations = []Case{
 			search := charge("search", 1, per(time.Hour, 10))
 			for i, c := range []quota.Charge{charge("units", 4, r.bounds...), search} {
 				if d, err := r.remote().TakeOnce(r.Context(), r.ask(c), op("a", int64(i)+1)); err != nil || !d.Allowed {
-					r.Fatalf("%+v %v", d, err)
+					r.Fatalf("%+v %v, want it admitted", d, err)
 				}
 			}
 			r.store.EvictPart(r, r.account, part)

@@ -88,7 +88,7 @@ var syncs = []Case{
 		r.pass(second)
 		r.used(4)
 		if got := r.charges(op("b", 2), 4); !got.Allowed {
-			r.Fatalf("%+v", got)
+			r.Fatalf("%+v, want it admitted", got)
 		}
 	}},
 	{ID: "K9", Name: "an abandoned operation cannot be carried out late",

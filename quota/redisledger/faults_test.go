@@ -320,7 +320,7 @@ func TestRefusesHostileAsks(t *testing.T) {
 		a := benchAsk("a", 1, 100, "units")
 		change(&a)
 		if d, err := l.Take(t.Context(), a); err == nil {
-			t.Errorf("%s: %+v", name, d)
+			t.Errorf("%s: %+v, want an error", name, d)
 		}
 		if name != "yesterday's midnights" {
 			if err := l.Post(t.Context(), a, time.Now()); err == nil {
@@ -337,6 +337,6 @@ func TestRefusesHostileAsks(t *testing.T) {
 	take(t, l, a)
 	spent, err := l.Spent(t.Context(), "a", time.Now().Add(-time.Hour), 0)
 	if err != nil || len(spent) != 1 || spent[0] != (quota.Spent{Pool: a.Charges[0].Pool, Who: a.Who, Amount: 1}) {
-		t.Errorf("%+v, %v", spent, err)
+		t.Errorf("%+v, %v, want one spend of 1 by %+v", spent, err, a.Who)
 	}
 }

@@ -41,7 +41,7 @@ func TestAPostKeepsASearchsResult(t *testing.T) {
 		if c.taken {
 			limit += 2
 			if d, err := l.Take(ctx, ask()); err != nil || !d.Allowed {
-				t.Fatalf("%+v, %v", d, err)
+				t.Fatalf("%+v, %v, want it admitted", d, err)
 			}
 			post(time.Now())
 		}

@@ -35,7 +35,7 @@ func TestInspectDescribesTheServer(t *testing.T) {
 		t.Errorf("\n%+v, want\n%+v", f, want)
 	}
 	if !strings.Contains(f.Version, ".") || f.RoundTrip <= 0 || f.ClockAhead.Abs() > 10*time.Second {
-		t.Errorf("%+v", f)
+		t.Errorf("%+v, want a version, a round trip and a clock within 10 s", f)
 	}
 	if n := s.client.DBSize(t.Context()).Val(); n != 0 {
 		t.Errorf("%d keys were written, want 0", n)
@@ -67,11 +67,11 @@ func TestInspectWorksWithFewRights(t *testing.T) {
 	f := open("no-config")
 	if f.MaxMemory != 100<<20 || f.MaxMemoryPolicy != "noeviction" || f.AppendOnly != "yes" ||
 		f.AppendFsync != "" || !f.LacksKnown || len(f.Lacks) > 0 {
-		t.Errorf("%+v", f)
+		t.Errorf("%+v, want 100 MB, noeviction, appendonly yes, and nothing lacking", f)
 	}
 	f = open("nothing", "-info")
 	if f.MaxMemory != -1 || f.Version != "" || f.RoundTrip == 0 || !f.LacksKnown || !slices.Equal(f.Lacks, []string{"info"}) {
-		t.Errorf("%+v", f)
+		t.Errorf("%+v, want it to lack info", f)
 	}
 	for _, right := range rights(t) {
 		lacks, isRight := strings.CutPrefix(right, "+")
@@ -80,7 +80,7 @@ func TestInspectWorksWithFewRights(t *testing.T) {
 		}
 		f := open(strings.ReplaceAll(lacks, "|", "-"), "-"+lacks)
 		if !slices.Equal(f.Lacks, []string{lacks}) {
-			t.Errorf("%s: %+v", lacks, f)
+			t.Errorf("%s: %+v, want it to lack this", lacks, f)
 		}
 	}
 	if n := s.client.DBSize(t.Context()).Val(); n != 0 {
@@ -106,7 +106,7 @@ func TestInspectFollowsSentinelAndCluster(t *testing.T) {
 	await(t, func(ctx context.Context) error { return node.client.Set(ctx, "k", "", 0).Err() })
 	f = inspect(t, strings.Replace(node.url(), "redis:", "redis+cluster:", 1))
 	if f.Role != "master" || !f.LacksKnown {
-		t.Errorf("%+v", f)
+		t.Errorf("%+v, want a master", f)
 	}
 }
 

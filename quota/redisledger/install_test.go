@@ -230,7 +230,7 @@ func TestTLS(t *testing.T) {
 	url := fmt.Sprintf("rediss://127.0.0.1:%d", port)
 	l := openLedger(t, url, redisledger.Options{Timeout: patient, TLS: &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS12}})
 	if d := take(t, l, benchAsk("a", 1, 10, "units")); !d.Allowed {
-		t.Errorf("%+v", d)
+		t.Errorf("%+v, want it admitted", d)
 	}
 	wantAll(t, everything(t.Context(), openLedger(t, url, redisledger.Options{Timeout: patient}), "a"), quota.ErrUnavailable, "certificate")
 }

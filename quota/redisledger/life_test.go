@@ -262,7 +262,7 @@ func TestFirstCallAfterIdleDoesNotStall(t *testing.T) {
 			for range 65 { // entries are dropped in one call of 64
 				s.client.ConfigResetStat(t.Context())
 				if d := take(t, l, ask(1)); !d.Allowed {
-					t.Fatalf("%+v", d)
+					t.Fatalf("%+v, want it admitted", d)
 				}
 				m := evalsha.FindStringSubmatch(s.client.Info(t.Context(), "commandstats").Val())
 				us, _ := strconv.ParseFloat(m[2], 64)
@@ -312,7 +312,7 @@ func TestTotalsStaySmall(t *testing.T) {
 		amount := []int64{quota.MaxLimit, quota.MaxLimit - 1}[i%2]
 		got, err := l.Take(t.Context(), ask(amount))
 		if err != nil || !got.Allowed {
-			t.Fatalf("%d: %+v %v", i, got, err)
+			t.Fatalf("%d: %+v %v, want it admitted", i, got, err)
 		}
 		if i < 7_000 {
 			continue
@@ -369,6 +369,6 @@ func TestKeysOfAClientLeaveWithItsWindow(t *testing.T) {
 	c.set(c.now.Add(time.Hour + 2*time.Second))
 	s.client.Del(t.Context(), "ingest:{http.ip}", "ingest:{http.ip}:requests", "ingest:{http.ip}:route")
 	if d := take(t, l, ask(time.Minute, "requests", "route")); !d.Allowed || d.Pools[0].Windows[0].Used != 1 {
-		t.Errorf("%+v", d)
+		t.Errorf("%+v, want it admitted, with 1 used", d)
 	}
 }

@@ -54,11 +54,11 @@ func TestFirstStartIsNoLoss(t *testing.T) {
 		}
 		shared(t, l, account, 5)
 		if state, err := l.State(t.Context(), account, nil); err != nil || state.Generation != 5 || !state.Born.IsZero() {
-			t.Errorf("%+v, %v", state, err)
+			t.Errorf("%+v, %v, want generation 5, of unknown birth", state, err)
 		}
 		for n := range int64(3) {
 			if d, err := once(l, benchAsk(account, 1, 100, "units"), 5, "w", n+1); err != nil || d.Pools[0].Windows[0].Used != n+1 {
-				t.Errorf("%+v, %v", d, err)
+				t.Errorf("%+v, %v, want %d used", d, err, n+1)
 			}
 		}
 	}

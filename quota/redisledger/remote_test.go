@@ -40,7 +40,7 @@ func TestFlushedScriptsEndInOneCharge(t *testing.T) {
 				s.client.ScriptFlush(t.Context())
 			}
 			if d, err := l.Take(t.Context(), benchAsk("a", 1, 100, "units")); err != nil || !d.Allowed {
-				t.Fatalf("%d: %+v, %v", i, d, err)
+				t.Fatalf("%d: %+v, %v, want it admitted", i, d, err)
 			}
 		}
 		plain := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
@@ -222,11 +222,11 @@ func TestLostReplyToANumberedTakeIsAskedForAgain(t *testing.T) {
 	}
 	first, err := once(l, a, 1, "w", 1)
 	if err != nil || !first.Allowed || first.Pools[0].Remaining != 0 {
-		t.Fatalf("%+v, %v", first, err)
+		t.Fatalf("%+v, %v, want it admitted, with nothing remaining", first, err)
 	}
 	again, err := once(l, a, 1, "w", 1)
 	if err != nil || !reflect.DeepEqual(first, again) {
-		t.Errorf("%+v, %v", again, err)
+		t.Errorf("%+v, %v, want the first answer, %+v", again, err, first)
 	}
 	if used := take(t, l, benchAsk("a", 0, 10, "units")).Pools[0].Windows[0].Used; used != 10 {
 		t.Errorf("%d used, want 10", used)

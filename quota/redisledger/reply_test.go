@@ -45,7 +45,7 @@ func TestRefusesAnswersThatDoNotAddUp(t *testing.T) {
 		"a number that is not exact":        packed(7, 9, 1, now, 1<<55, 0, 0, 0, 0, 0, 50, 51, 1<<55, first, 0, 1<<55, first, 0),
 	} {
 		if d, err := redisledger.DecodeTake(replyAsk(), reply); err == nil {
-			t.Errorf("%s: %+v", name, d)
+			t.Errorf("%s: %+v, want an error", name, d)
 		}
 	}
 	d, err := redisledger.DecodeTake(replyAsk(), packed(7, 9, 1, now, 50, 0, 0, 0, 0, 0, 50, 51, 0, first, 0, 0, first, 0))

@@ -88,7 +88,7 @@ func FuzzURL(f *testing.F) {
 		got, err := redisledger.Parse(s)
 		if err == nil {
 			if len(got.Addrs) == 0 || strings.Contains(s, "+sentinel://") && got.MasterName == "" {
-				t.Fatalf("%q: %+v", s, got)
+				t.Fatalf("%q: %+v, want addresses, and a master's name from Sentinel", s, got)
 			}
 			return
 		}

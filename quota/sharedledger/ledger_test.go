@@ -173,7 +173,7 @@ func TestOperationInDoubtIsCountedOnceWhenItWasTakenBack(t *testing.T) {
 	}}
 	r.lose = 100
 	if got := d.take("videos.list", quota.Manual); !got.Degraded {
-		t.Fatalf("%+v", got)
+		t.Fatalf("%+v, want it degraded", got)
 	}
 	r.now = r.now.Add(time.Minute)
 	d.take("videos.list", quota.Manual)
@@ -185,7 +185,7 @@ func TestExpensiveCallInDoubtIsClosedAndTakenBack(t *testing.T) {
 	d := r.open(&memremote.Journal{}, 1)
 	r.lose = 100
 	if got, err := d.try("search.list", quota.Manual); !errors.Is(err, quota.ErrClosed) || got.Allowed {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("%+v %v, want it refused with error %v", got, err, quota.ErrClosed)
 	}
 	r.wants(100)
 	r.lose, r.now = 0, r.now.Add(time.Minute)

@@ -135,7 +135,7 @@ func TestARenamedPoolIsCountedUnderItsFirstName(t *testing.T) {
 							err = g.Refund(t.Context(), d)
 						}
 						if err != nil || d.Pools[0].Pool != pool.Name || d.Refusal != nil && d.Refusal.Pool != pool.Name {
-							t.Errorf("%+v, %v", d, err)
+							t.Errorf("%+v, %v, want pool %s", d, err, pool.Name)
 						}
 						m.counts(g)
 						spent, err := g.Spent(t.Context(), "default", m.now.Add(-time.Hour), 0)

@@ -266,7 +266,7 @@ func TestEmptyBatchIsRefused(t *testing.T) {
 		{Account: "default", Generation: 1, Host: &sharedledger.Host{ID: "x", Name: strings.Repeat("x", 1<<15)}},
 	} {
 		if err := b.Check(); !errors.Is(err, quota.ErrUnknown) || strings.Contains(err.Error(), "%!") {
-			t.Errorf("%+v: %v", b, err)
+			t.Errorf("%+v: %v, want error %v", b, err, quota.ErrUnknown)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestEntriesInTheFutureAreMovedToNow(t *testing.T) {
 		t.Fatalf("%d moved, %v: want three entries and a drain", moved, err)
 	}
 	if got := take(t, l, askAt(now, "default", 1, 100)); !got.Allowed || got.Pools[0].Windows[0].Used != 27 {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v, want it admitted, with 27 used", got)
 	}
 	if moved, err := l.MoveBack(t.Context()); err != nil || moved != 0 {
 		t.Errorf("again: %d moved, %v, want 0", moved, err)
@@ -64,7 +64,7 @@ func TestASnapshotPutInPlaceIsTheFile(t *testing.T) {
 	l = clocked(t, path, &now)
 	for i := range int64(3) {
 		if got := take(t, l, askAt(now, "default", 1, 100)); got.Pools[0].Windows[0].Used != 4+i {
-			t.Errorf("%+v", got)
+			t.Errorf("%+v, want %d used", got, 4+i)
 		}
 	}
 }

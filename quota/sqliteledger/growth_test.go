@@ -47,7 +47,7 @@ func TestRefusalsCostAlikeHoweverLongTheLog(t *testing.T) {
 				least = took
 			}
 			if err != nil || d.Allowed {
-				t.Fatalf("%+v %v", d, err)
+				t.Fatalf("%+v %v, want it refused", d, err)
 			}
 			// The entry that completes amount units leaves a day later.
 			if want := now.Add(24*time.Hour + time.Duration(amount-used)*time.Millisecond); d.RetryAt.Before(want) || d.RetryAt.After(want.Add(2*time.Millisecond)) {

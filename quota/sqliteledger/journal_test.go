@@ -143,7 +143,7 @@ func TestCancelledJournalCallChangesNothing(t *testing.T) {
 		}
 	}
 	if s, err := l.State(t.Context(), "default"); err != nil || s.Generation != 0 || s.Owed {
-		t.Errorf("%+v %v", s, err)
+		t.Errorf("%+v %v, want generation 0, nothing owed", s, err)
 	}
 }
 

@@ -116,7 +116,7 @@ func testAnIDIsLookedUpOnceHoweverOftenItIsFound(t *testing.T, open Open) {
 	st := Status(t, s, b.ID)
 	if st.Videos != 3 || st.Vanished != 1 || st.Waiting != 0 || st.Known != 4 || st.Open() != 0 ||
 		st.Pieces[ingest.Done] != 2 {
-		t.Errorf("%+v", st)
+		t.Errorf("%+v, want 3 videos, 1 vanished, 4 known, 2 pieces done", st)
 	}
 	if got := Search(t, s, store.SearchQuery{Text: "about"}); len(got) != 3 {
 		t.Errorf("found %q, want 3 of them", got)
@@ -135,7 +135,7 @@ func testWhatWasFetchedSinceIsNotLookedUp(t *testing.T, open Open) {
 	slot.State = ingest.Done
 	slot = SaveFound(t, s, slot, []string{"old", "new"}, "old", "new")
 	if st := Status(t, s, b.ID); st.Videos != 2 || st.Known != 1 || st.Waiting != 0 || st.Pieces[ingest.Done] != 1 {
-		t.Errorf("%+v", st)
+		t.Errorf("%+v, want 2 videos, 1 known, 1 piece done", st)
 	}
 	ClaimNone(t, s, PiecesOf(b, "a", clock.now()))
 	if err := s.Finish(t.Context(), slot); !errors.Is(err, ingest.ErrFenced) {
@@ -209,7 +209,7 @@ func testACancelledBackfillEndsWithThePageInFlight(t *testing.T, open Open) {
 	}
 	st := Status(t, s, b.ID)
 	if st.Pieces[ingest.Skipped] != 4 || st.Open() != 0 || st.Videos != 50 || !st.Cancelled.Equal(noon.Add(time.Minute)) {
-		t.Errorf("%+v", st)
+		t.Errorf("%+v, want 50 videos, and 4 pieces skipped a minute after noon", st)
 	}
 	if did, err := s.CancelBackfill(t.Context(), b.ID, clock.now()); did || err != nil {
 		t.Errorf("cancelled twice: %v %v", did, err)
