@@ -20,7 +20,7 @@ func TestShareIsReadExactly(t *testing.T) {
 	}
 	for _, s := range []string{"", "%", "95", "95 %", "0%", "-1%", "100.0001%", "101%", "Inf%", "NaN%", "1e9%", "a%", "95%%", "1,5%", "0.00001%"} {
 		if got, err := quota.ParseShare(s); err == nil {
-			t.Errorf("%q is read as %v", s, got)
+			t.Errorf("%q is read as %v, want an error", s, got)
 		} else if !strings.Contains(err.Error(), `"`+s+`"`) {
 			t.Errorf("%q: %v does not quote it", s, err)
 		}
@@ -54,7 +54,7 @@ func TestWindowIsADayOrAWholeDuration(t *testing.T) {
 	}
 	for _, s := range []string{"", "Day", "days", "24", "0s", "-24h", "99ms", "768h0m0.001s", "1.0000001s", "1000000h", "9999999999h", "1h ", "٣h"} {
 		if w, err := quota.ParseWindow(s); err == nil {
-			t.Errorf("%q is read as %+v", s, w)
+			t.Errorf("%q is read as %+v, want an error", s, w)
 		}
 	}
 }

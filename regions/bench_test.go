@@ -129,6 +129,6 @@ func TestDueOfAnIdleDefaultScheduleTakesNoTimeWorthNaming(t *testing.T) {
 	schedule := defaultSchedule(t)
 	known := upToDate(schedule, benchNow)
 	if allocs := testing.AllocsPerRun(100, func() { schedule.Due(known, benchNow) }); allocs > 0 {
-		t.Errorf("%v allocations when nothing is due", allocs)
+		t.Errorf("%v allocations when nothing is due, want none", allocs)
 	}
 }

@@ -204,7 +204,7 @@ func TestARefusalEchoesNothingThatATerminalObeys(t *testing.T) {
 		} {
 			_, err := regions.NewJobSchedule(job)
 			if err == nil {
-				t.Errorf("%+v was accepted", job)
+				t.Errorf("%+v was accepted, want an error", job)
 				continue
 			}
 			if i := strings.IndexFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' && !unicode.IsLetter(r) || r == unicode.ReplacementChar }); i >= 0 {

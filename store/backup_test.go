@@ -55,7 +55,7 @@ func TestABackupIsAStoreOfItsOwn(t *testing.T) {
 			t.Errorf("the chart is %q, want \"1 a, 2 b\"", got)
 		}
 		if got := search(t, copied, store.SearchQuery{Text: "birne"}); !slices.Equal(got, []string{"b"}) {
-			t.Errorf("found %v", got)
+			t.Errorf("found %v, want [b]", got)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestOrderByFreshness(t *testing.T) {
 	chart(t, s, "US", noon, page(old, late, young))
 	chart(t, s, "GB", clock.move(minutes(5)), page(late))
 	if got := search(t, s, store.SearchQuery{Text: "same", Order: store.ByFreshness}); !slices.Equal(got, []string{"late", "young", "old"}) {
-		t.Errorf("got %v", got)
+		t.Errorf("got %v, want [late young old]", got)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestRepeatedTitlesRankLower(t *testing.T) {
 	videos = append(videos, titled("other", "A lion song that goes on and on"))
 	chart(t, s, "US", noon, page(videos...))
 	if got := search(t, s, store.SearchQuery{Text: "lion song"}); !slices.Equal(got, []string{"a", "other", "b", "c", "d", "e"}) {
-		t.Errorf("got %v", got)
+		t.Errorf("got %v, want [a other b c d e]", got)
 	}
 }
 

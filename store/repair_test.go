@@ -124,7 +124,7 @@ func sound(t *testing.T, s *store.Store) {
 		t.Errorf("the next chart is %q, want \"1 v0001, 2 never-seen\"", got)
 	}
 	if got := search(t, s, store.SearchQuery{Text: `"0001 neu"`}); !slices.Equal(got, []string{"v0001"}) {
-		t.Errorf("the next chart is found as %v", got)
+		t.Errorf("the next chart is found as %v, want [v0001]", got)
 	}
 }
 

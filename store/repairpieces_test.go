@@ -77,7 +77,7 @@ func TestRepairLeavesNoUnworkablePiece(t *testing.T) {
 				t.Errorf("repaired %+v", r)
 			}
 			if bad := scalar[int](t, db, `SELECT count(*) FROM pragma_foreign_key_check`); bad > 0 {
-				t.Errorf("%d rows refer to nothing", bad)
+				t.Errorf("%d rows refer to nothing, want none", bad)
 			}
 			if strings.Contains(tt.sql, "backfills") && scalar[int](t, db, `SELECT sum(units) FROM slots`) != units {
 				t.Error("the slots' units after the repair: got another sum, want the one before")
@@ -164,7 +164,7 @@ func TestRepairMovesTheReadableRowsOfBackfills(t *testing.T) {
 			}
 			s := open(t, dir, &handClock{t: noon})
 			if bad := scalar[int](t, raw(t, path), `SELECT count(*) FROM pragma_foreign_key_check`); bad > 0 {
-				t.Errorf("%d rows refer to nothing", bad)
+				t.Errorf("%d rows refer to nothing, want none", bad)
 			}
 			for _, id := range []string{"bf-1", "bf-2"} {
 				worked(t, s, id)

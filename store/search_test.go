@@ -150,7 +150,7 @@ func TestTheTitleWeighsMoreThanTheChannelAndThatMoreThanTags(t *testing.T) {
 	// Behind the ranks that a newest chart lifts.
 	chart(t, s, "US", noon, page(filler...), page(inTags, inChannel, inTitle))
 	if got := search(t, s, store.SearchQuery{Text: "lion"}); !slices.Equal(got, []string{"1", "2", "3"}) {
-		t.Errorf("got %v", got)
+		t.Errorf("got %v, want [1 2 3]", got)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestABeginningThatIsNoLongerThereIsNotFound(t *testing.T) {
 	chart(t, s, "US", clock.move(time.Hour), page(titled("a", "犬 yak")))
 	for _, q := range []string{"猫", "z*"} {
 		if got := search(t, s, store.SearchQuery{Text: q}); !slices.Equal(got, []string{"b"}) {
-			t.Errorf("after, %s finds %v", q, got)
+			t.Errorf("after, %s finds %v, want [b]", q, got)
 		}
 	}
 }

@@ -146,6 +146,6 @@ func TestBlocksOfDeletedVideosAreDeleted(t *testing.T) {
 		t.Errorf("the rows of blocks %v are left, want 1", got)
 	}
 	if got := search(t, s, store.SearchQuery{Text: "ware", Region: "US"}); !slices.Equal(got, []string{"new"}) {
-		t.Errorf("found %v", got)
+		t.Errorf("found %v, want [new]", got)
 	}
 }

@@ -102,6 +102,6 @@ func TestEveryGoalThatWasMetIsStillMeasured(t *testing.T) {
 		}
 	}
 	if found < 30 {
-		t.Errorf("%d goals in %s: is its table another?", found, report.File)
+		t.Errorf("%d goals in %s, want at least 30", found, report.File)
 	}
 }

@@ -252,7 +252,7 @@ func TestTwoRunsAtOnceShareThePieces(t *testing.T) {
 		running.Go(func() {
 			code, out := ingestAny("--json", "backfill", "run", plan.ID)
 			if code != exitOK {
-				t.Errorf("exit %d\n%s", code, out)
+				t.Errorf("exit %d, want %v\n%s", code, exitOK, out)
 				return
 			}
 			ends[i] = lastJSON[backfillEnd](t, out)

@@ -253,7 +253,7 @@ func TestHostileErrorsAreHarmlessOnAScreen(t *testing.T) {
 		}
 	}
 	if seen < 6 {
-		t.Errorf("the upstream's words were seen on %d screens: is anything tested?", seen)
+		t.Errorf("the upstream's words were seen on %d screens, want at least 6", seen)
 	}
 }
 

@@ -71,7 +71,7 @@ func (d *served) compareSearchPage(path string, seen map[string]bool) (next stri
 	d.t.Helper()
 	code, body := d.get(path[1:])
 	if code != http.StatusOK {
-		d.t.Fatalf("%s: %d\n%s", path, code, body)
+		d.t.Fatalf("%s: %d, want %v\n%s", path, code, http.StatusOK, body)
 	}
 	source := html.UnescapeString(jsonLink.FindStringSubmatch(body)[1])
 	_, text := d.get(source[1:])
@@ -151,7 +151,7 @@ func (d *served) compareContract() {
 			continue
 		}
 		if code, body := d.get(to[1:]); code != http.StatusOK {
-			d.t.Errorf("its link %s leads to %d: %s", to, code, body)
+			d.t.Errorf("its link %s leads to %d: %s, want %v", to, code, body, http.StatusOK)
 		}
 	}
 }

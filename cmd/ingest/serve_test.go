@@ -65,7 +65,7 @@ func TestServeFetchesDueSlots(t *testing.T) {
 		}
 	}
 	if n := d.stderr.count("level=INFO msg=slot job=chart region="); n != 8 {
-		t.Errorf("%d lines for eight regions:\n%s", n, d.stderr.String())
+		t.Errorf("%d lines for eight regions, want 8\n%s", n, d.stderr.String())
 	}
 	for _, key := range []string{" slot=2026-02-14T", " outcome=done", " units=4", " took="} {
 		if d.stderr.count(key) < 8 {

@@ -221,7 +221,7 @@ func (tt trouble) commands(t *testing.T) {
 	t.Helper()
 	said, errs := ingestCode(t, tt.quota, "quota")
 	if n := strings.Count(said, "\n"); n > 8 {
-		t.Errorf("quota takes %d lines:\n%s", n, said)
+		t.Errorf("quota takes %d lines, want at most 8\n%s", n, said)
 	}
 	for line := range strings.Lines(said) {
 		if term.Width(line) > term.Screen+1 {

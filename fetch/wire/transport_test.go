@@ -342,7 +342,7 @@ func TestTLSIsSpokenAndVerified(t *testing.T) {
 func TestOnlyLoopbackIsConnectedToInClear(t *testing.T) {
 	for _, address := range []string{"192.0.2.1:80", "[2001:db8::1]:80", "example.org:80", "0.0.0.0:80", ""} {
 		if err := wire.LoopbackOnly(address); err == nil {
-			t.Errorf("%q is let through", address)
+			t.Errorf("%q is let through, want an error", address)
 		}
 	}
 	for _, address := range []string{"127.0.0.1:80", "[::1]:80", "[::ffff:127.0.0.1]:80"} {

@@ -169,7 +169,7 @@ func TestTheDaysLimitHoldsAndTurnsAtMidnightUTC(t *testing.T) {
 	c.Time = c.Add(time.Second)
 	status, _ := ask(t, s, "/videos?country=gb")
 	if got = append(got, status); !reflect.DeepEqual(got, []int{200, 200, 429, 200}) {
-		t.Errorf("answers %v", got)
+		t.Errorf("answers %v, want [200 200 429 200]", got)
 	}
 	l := s.Ledger()
 	if l.Units["calls"] != 3 || l.Refused["calls"] != 1 || l.Today["calls"] != 1 || l.Day != "2026-11-22" || l.Regions["US"] != 2 || l.Regions["GB"] != 1 {
@@ -251,7 +251,7 @@ func TestParseFaultRefusesUnknownFaults(t *testing.T) {
 	}
 	for _, text := range []string{"", "501", "500@", "500@0", "500@5-3", "500@3+5", "500:", "500:10", "500:0%", "500:101%", "500:NaN%", "slow", "slow=", "slow=-1s", "500=1s", "@3"} {
 		if _, err := dailymotionsim.ParseFault(text); err == nil {
-			t.Errorf("%q is accepted", text)
+			t.Errorf("%q is accepted, want an error", text)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"another pool": {Limits: map[string]int64{"units": 1}}, "below zero": {Limits: map[string]int64{"calls": -1}}, "latency": {Latency: -1},
 	} {
 		if _, err := dailymotionsim.New(o); err == nil {
-			t.Errorf("%s: accepted", name)
+			t.Errorf("%s: accepted, want an error", name)
 		}
 	}
 }

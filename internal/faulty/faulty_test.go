@@ -113,7 +113,7 @@ func TestHungUntilPass(t *testing.T) {
 	c := dial(t, p.Addr())
 	p.Hang()
 	if got, err := c.eval(count, 50*time.Millisecond); err == nil {
-		t.Errorf("answered %q", got)
+		t.Errorf("answered %q, want an error", got)
 	}
 	if err := p.Pass(); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestTakesWithLostRepliesAreCarriedOut(t *testing.T) {
 			p.Lose(2, how)
 			for range 2 {
 				if got, err := dial(t, p.Addr()).eval(count, 100*time.Millisecond); err == nil {
-					t.Errorf("answered %q", got)
+					t.Errorf("answered %q, want an error", got)
 				}
 			}
 			wantEval(t, dial(t, p.Addr()), ":3")
@@ -154,7 +154,7 @@ func TestUnknownScriptIsNotAReplyToLose(t *testing.T) {
 		t.Fatalf("%q, %v, want \"-NOSCRIPT\" at the beginning", line, err)
 	}
 	if got, err := c.eval(count, time.Second); err == nil {
-		t.Errorf("answered %q", got)
+		t.Errorf("answered %q, want an error", got)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestLaterRepliesAreLost(t *testing.T) {
 	wantEval(t, c, ":1")
 	wantEval(t, c, ":2")
 	if got, err := c.eval(count, time.Second); err == nil {
-		t.Errorf("answered %q", got)
+		t.Errorf("answered %q, want an error", got)
 	}
 	wantEval(t, dial(t, p.Addr()), ":4")
 	wantCount(t, s, "4")
@@ -189,7 +189,7 @@ func TestLeadsToAnotherServer(t *testing.T) {
 	wantEval(t, c, ":1")
 	p.Lead(other.Addr())
 	if got, err := c.eval(count, time.Second); err == nil {
-		t.Errorf("answered %q", got)
+		t.Errorf("answered %q, want an error", got)
 	}
 	wantEval(t, dial(t, p.Addr()), ":1")
 	wantCount(t, s, "1")
@@ -267,7 +267,7 @@ func TestFrozenServerAnswersOnceThawed(t *testing.T) {
 	c := dial(t, s.Addr())
 	s.Freeze()
 	if got, err := c.eval(count, 50*time.Millisecond); err == nil {
-		t.Errorf("answered %q", got)
+		t.Errorf("answered %q, want an error", got)
 	}
 	s.Thaw()
 	_ = c.SetDeadline(time.Now().Add(5 * time.Second))

@@ -94,7 +94,7 @@ func TestPostgresCarriesOutTakesWithLostAnswers(t *testing.T) {
 			}
 			cancel() // after it was carried out: earlier the server would stop it
 			if err := <-ended; err == nil {
-				t.Errorf("%s, %s: it was answered", name, as)
+				t.Errorf("%s, %s: it was answered, want an error", name, as)
 			}
 		}
 	}

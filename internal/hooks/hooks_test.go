@@ -158,7 +158,7 @@ func TestAHookIsToldEachEventInOrderAndAgainUntilItTakesIt(t *testing.T) {
 		t.Fatalf("told %q of %q", r.ids, r.bodies)
 	}
 	if !slices.Equal(pauses, []time.Duration{5 * time.Second, 10 * time.Second}) {
-		t.Errorf("the pauses were %v", pauses)
+		t.Errorf("the pauses were %v, want %v", pauses, []time.Duration{5 * time.Second, 10 * time.Second})
 	}
 	if len(r.wrong) > 0 {
 		t.Error(r.wrong)

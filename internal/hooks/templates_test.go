@@ -68,14 +68,14 @@ func TestTheTemplatesWork(t *testing.T) {
 		}, "series.stale"},
 		"ntfy": {func(r *http.Request, body []byte) error {
 			if r.URL.Path != "/" {
-				return fmt.Errorf("posted to %s", r.URL.Path)
+				return fmt.Errorf("posted to %s, want \"/\"", r.URL.Path)
 			}
 			_, err := fields(body, "topic", "message")
 			return err
 		}, `"message":"<US>"`},
 		"purge": {func(r *http.Request, _ []byte) error {
 			if r.Method != "PURGE" {
-				return fmt.Errorf("method %s", r.Method)
+				return fmt.Errorf("method %s, want \"PURGE\"", r.Method)
 			}
 			return nil
 		}, "/charts/US"},

@@ -181,7 +181,7 @@ func TestAFileIsMadeInNoDirectoryOfRootsThroughAStrangersLink(t *testing.T) {
 		before, within := swap(name, target), swap(name, target)
 		before()
 		if err := ownfile.Write(at("theirs/data/file"), nil); err == nil {
-			t.Errorf("a file was made with %s a link", name)
+			t.Errorf("a file was made with %s a link, want an error", name)
 		}
 		back(name)
 		d, err := ownfile.Create(at("theirs/data/file"))

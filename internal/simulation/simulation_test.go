@@ -322,12 +322,12 @@ func (p *planet) judge() {
 			return -1
 		})
 		if n := i + 1 - since; n > simulationLimit {
-			p.t.Errorf("seed %d: I1: %d units arrived in the 24 hours to %s", p.seed, n, at)
+			p.t.Errorf("seed %d: I1: %d units arrived in the 24 hours to %s, want at most %v", p.seed, n, at, simulationLimit)
 			return
 		}
 		date := at.In(p.tariff.Zone).Format(time.DateOnly)
 		if p.used[date]++; p.used[date] > simulationLimit {
-			p.t.Errorf("seed %d: I1: %d units arrived on %s", p.seed, p.used[date], date)
+			p.t.Errorf("seed %d: I1: %d units arrived on %s, want at most %v", p.seed, p.used[date], date, simulationLimit)
 			return
 		}
 	}

@@ -76,7 +76,7 @@ func (s *stand) list(path string) map[string]any {
 	s.t.Helper()
 	status, body := s.ask(path)
 	if status != http.StatusOK {
-		s.t.Fatalf("%s: status %d: %v", path, status, body)
+		s.t.Fatalf("%s: status %d: %v, want %v", path, status, body, http.StatusOK)
 	}
 	return body
 }

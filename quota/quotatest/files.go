@@ -93,7 +93,7 @@ func (r *rig) closed() {
 	r.Helper()
 	for _, amount := range []int64{0, 1} {
 		if d, err := r.try(charge("units", amount, r.bounds...)); err == nil {
-			r.Fatalf("%s: %d is decided: %+v", r.at(), amount, d)
+			r.Fatalf("%s: %d is decided: %+v, want an error", r.at(), amount, d)
 		}
 	}
 }

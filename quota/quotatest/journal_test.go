@@ -298,7 +298,7 @@ var journalRows = []JournalCase{
 		}
 		d.notes(sharedledger.Notes{})
 		if rows, _ := d.journal.Rows(d.Context(), account, long, false); len(rows) < 200 {
-			d.Fatalf("%d rows are left, though all may go", len(rows))
+			d.Fatalf("%d rows are left, though all may go, want at least 200", len(rows))
 		}
 		for range 300 { // enough for any journal to delete old rows
 			want = append(want,

@@ -46,7 +46,7 @@ var journalNotes = []JournalCase{
 		d.begins(d.row("a", noon), sharedledger.Notes{})
 		d.reopened()
 		if got := d.state().Generation; got != sharedledger.MaxGeneration {
-			d.Fatalf("generation %d", got)
+			d.Fatalf("generation %d, want %v", got, sharedledger.MaxGeneration)
 		}
 		if _, s, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{Generation: 5}); err != nil ||
 			s.Generation != 5 {
@@ -75,11 +75,11 @@ var journalNotes = []JournalCase{
 		d.begins(d.row("a", noon), sharedledger.Notes{})
 		d.reopened()
 		if got := d.state().Hosts; !slices.Equal(got, []string{"a", "b"}) {
-			d.Fatalf("hosts %v", got)
+			d.Fatalf("hosts %v, want [a b]", got)
 		}
 		d.notes(sharedledger.Notes{Hosts: []string{"c"}})
 		if got := d.state().Hosts; !slices.Equal(got, []string{"c"}) {
-			d.Fatalf("hosts %v", got)
+			d.Fatalf("hosts %v, want [c]", got)
 		}
 		if s, err := d.journal.State(d.Context(), "other"); err != nil || len(s.Hosts) != 0 {
 			d.Fatalf("another account has the hosts %v (%v)", s.Hosts, err)

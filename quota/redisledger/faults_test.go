@@ -324,7 +324,7 @@ func TestRefusesHostileAsks(t *testing.T) {
 		}
 		if name != "yesterday's midnights" {
 			if err := l.Post(t.Context(), a, time.Now()); err == nil {
-				t.Errorf("%s: posted", name)
+				t.Errorf("%s: posted, want an error", name)
 			}
 		}
 	}

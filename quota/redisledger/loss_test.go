@@ -74,7 +74,7 @@ func TestPromotedReplicaIsALoss(t *testing.T) {
 	}
 	await(t, func(ctx context.Context) error {
 		if n := replica.client.DBSize(ctx).Val(); n != 2 {
-			return fmt.Errorf("%d keys", n)
+			return fmt.Errorf("%d keys, want 2", n)
 		}
 		return nil
 	})
@@ -100,7 +100,7 @@ func TestRollBackInPlaceIsALoss(t *testing.T) {
 	}
 	await(t, func(ctx context.Context) error {
 		if n := older.client.LLen(ctx, "ingest:{a}:units").Val(); n != 1 {
-			return fmt.Errorf("%d entries", n)
+			return fmt.Errorf("%d entries, want 1", n)
 		}
 		return nil
 	})

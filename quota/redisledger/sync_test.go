@@ -178,7 +178,7 @@ func TestRefusesHostileBatches(t *testing.T) {
 			Snapshots: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 1}}}}}
 		change(&d)
 		if _, err := l.Sync(t.Context(), d); err == nil {
-			t.Errorf("%s: synced", name)
+			t.Errorf("%s: synced, want an error", name)
 		}
 	}
 	if after := dump(t, s); after != before {

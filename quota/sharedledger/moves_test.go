@@ -401,7 +401,7 @@ func (m *moves) unknownStays(ledger, path string) {
 				m.t.Errorf("on %s, %s somebody opens it: %+v %v, want a pool whose use is unknown", ledger, tries, r.Pools, err)
 			}
 			if m.spend(g, 1); m.arrived > 0 {
-				m.t.Fatalf("on %s, %s somebody opens it: %d arrived where use is unknown", ledger, tries, m.arrived)
+				m.t.Fatalf("on %s, %s somebody opens it: %d arrived where use is unknown, want none", ledger, tries, m.arrived)
 			}
 			if err := g.DrainByHand(m.t.Context(), "units", true); err != nil {
 				m.t.Fatal(err)

@@ -33,14 +33,14 @@ func testUploadsOfAllChannelsAreLookedUpTogether(t *testing.T, open Open) {
 	Finish(t, s, two, ingest.Done, "")
 	all := Enqueue(t, s, slot("", noon))
 	if got := QueuedIDs(t, s, all); !slices.Equal(got, []string{"x", "y", "z"}) {
-		t.Errorf("%q wait for all channels", got)
+		t.Errorf("%q wait for all channels, want [x y z]", got)
 	}
 	if got := QueuedIDs(t, s, one); len(got) > 0 {
 		t.Errorf("%q still wait in the channel's slot, want none", got)
 	}
 	Finish(t, s, SaveFound(t, s, all, []string{"x", "y"}, "x", "y"), ingest.Stopped, "no quota")
 	if got := QueuedIDs(t, s, Enqueue(t, s, slot("", noon.Add(time.Second)))); !slices.Equal(got, []string{"z"}) {
-		t.Errorf("%q wait after the stop", got)
+		t.Errorf("%q wait after the stop, want [z]", got)
 	}
 	piece, err := s.Piece(t.Context(), slot("UC1", noon.Add(time.Second)).SlotKey)
 	if err != nil || piece.Listing.Watch == nil || !slices.Equal(piece.Listing.Watch.Newest, []string{"x", "y"}) {
@@ -99,11 +99,11 @@ func testAnIDIsLookedUpOnceHoweverOftenItIsFound(t *testing.T, open Open) {
 	one, two := Claim(t, s, PiecesOf(b, "a", noon)), Claim(t, s, PiecesOf(b, "a", noon))
 	one = Enqueue(t, s, one, "x", "y", "x", "", strings.Repeat("z", 101), "gone")
 	if got := QueuedIDs(t, s, one); !slices.Equal(got, []string{"x", "y", "gone"}) {
-		t.Fatalf("%q wait", got)
+		t.Fatalf("%q wait, want [x y gone]", got)
 	}
 	two = Enqueue(t, s, two, "y", "w") // y waits in the other piece
 	if got := QueuedIDs(t, s, two); !slices.Equal(got, []string{"w"}) {
-		t.Errorf("in the second piece %q wait", got)
+		t.Errorf("in the second piece %q wait, want [w]", got)
 	}
 	one = SaveFound(t, s, one, []string{"x", "y", "gone"}, "y", "x", "no piece asked")
 	two = Enqueue(t, s, two, "x", "gone") // x is kept and gone is known to be gone
@@ -130,7 +130,7 @@ func testWhatWasFetchedSinceIsNotLookedUp(t *testing.T, open Open) {
 	Chart(t, s, "GB", noon, Page(Titled("young", "Young")))
 	slot := Claim(t, s, PiecesOf(b, "a", clock.now()))
 	if got := QueuedIDs(t, s, slot); !slices.Equal(got, []string{"old", "new"}) {
-		t.Fatalf("%q wait", got)
+		t.Fatalf("%q wait, want [old new]", got)
 	}
 	slot.State = ingest.Done
 	slot = SaveFound(t, s, slot, []string{"old", "new"}, "old", "new")
