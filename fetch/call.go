@@ -185,7 +185,6 @@ func (p *pass) uncharge(d quota.Decision) {
 	p.publishProgress(slot)
 }
 
-// charges returns the amounts of a decision, by pool.
 func charges(d quota.Decision) map[string]int64 {
 	pools := map[string]int64{}
 	for _, p := range d.Pools {

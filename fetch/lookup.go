@@ -294,7 +294,6 @@ type seen struct {
 
 func newSeen(l *ingest.Listing) seen { return seen{l, map[string]bool{}} }
 
-// add counts a page.
 func (s *seen) add(ids []string) {
 	before := len(s.ids)
 	for _, id := range ids {
@@ -319,7 +318,6 @@ func (s *seen) restart() {
 // uploads.
 func (s *seen) recordMissing(context.Context, ingest.Slot) (more bool, err error) { return false, nil }
 
-// rewind goes back to the first page of the list.
 func (s *seen) rewind(slot ingest.Slot) (ingest.Slot, int) {
 	s.restart()
 	pages := slot.Pages

@@ -19,7 +19,6 @@ type narrowing struct {
 
 func (n *narrowing) active() bool { return len(n.groups) > 0 }
 
-// succeeded records that the current call was answered.
 func (n *narrowing) succeeded() {
 	if n.active() {
 		n.groups = n.groups[1:]

@@ -134,7 +134,6 @@ func findBackfill(ctx context.Context, tx *txn, idOrIdentity string) (BackfillSt
 	return b, err
 }
 
-// scanBackfill reads a row of selectBackfills.
 func scanBackfill(row scanner) (b BackfillStatus, err error) {
 	err = row.Scan(&b.row, &b.ID, &b.Kind, asJSON{&b.Spec}, &b.Table, &b.Wait, inMillis(&b.Created),
 		inMillis(&b.Cancelled), asJSON{&b.Confirmed}, asJSON{&b.Charges})
@@ -197,7 +196,6 @@ func countPieces(ctx context.Context, tx *txn, list []BackfillStatus, now time.T
 	return countVanished(ctx, tx, rows, of)
 }
 
-// countVanished counts the ids that brought no video.
 func countVanished(ctx context.Context, tx *txn, backfills []int64, of map[int64]*BackfillStatus) error {
 	return each(ctx, tx, func(rows *sql.Rows) error {
 		var row int64

@@ -109,7 +109,6 @@ func (r regionCharts) mayContain(video int64) bool {
 	return false
 }
 
-// readTraits returns the traits of all videos.
 func readTraits(ctx context.Context, q querier) (blocks, error) {
 	all, err := readBlocks(ctx, q, `FROM video_blocks AS b WHERE id < 4294967296`)
 	return all[0], err

@@ -159,7 +159,6 @@ func (s *Store) until(at time.Time) int64 {
 	return at.Unix()
 }
 
-// scanPlacement reads a row of readChart.
 func scanPlacement(row scanner) (ingest.Placement, error) {
 	var p ingest.Placement
 	var views, likes, comments *int64

@@ -114,7 +114,6 @@ type indexSums struct {
 	begins map[string]int64
 }
 
-// add adds a video's text to the index.
 func (s indexSums) add(id int64, v ingest.Video) {
 	known := map[string]bool{}
 	for column, field := range map[string]string{"title": v.Title, "channel": v.Channel,

@@ -142,7 +142,6 @@ func (c *copier) empty(ctx context.Context, tx *txn) error {
 	return nil
 }
 
-// table copies one table.
 func (c *copier) table(ctx context.Context, tx *txn, t copyTable, total int) (err error) {
 	c.sums[t.name], err = c.sum(ctx, t, c.source, c.from, func(rows [][]any, done int64) error {
 		if err := t.write(ctx, tx, rows); err != nil {
@@ -183,7 +182,6 @@ func (c *copier) sum(ctx context.Context, t copyTable, d *database, q querier,
 	}
 }
 
-// index builds the search index of the copied videos.
 func (c *copier) index(ctx context.Context, tx *txn) error {
 	last := int64(0)
 	for n := 0; ; {

@@ -89,7 +89,6 @@ func (t copyTable) read(ctx context.Context, q querier, after []any, n int) ([][
 	}, query, append(args, n)...)
 }
 
-// marks returns n placeholders.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
 func (t copyTable) keyOf(row []any) []any {
@@ -100,7 +99,6 @@ func (t copyTable) keyOf(row []any) []any {
 	return key
 }
 
-// write inserts new rows.
 func (t copyTable) write(ctx context.Context, tx *txn, rows [][]any) error {
 	sent := make([][]any, len(rows))
 	for i, row := range rows {

@@ -305,7 +305,6 @@ func (x *index) regionCharts(ctx context.Context, region ingest.Region) (_ regio
 	return charts, err
 }
 
-// readTraits reads the traits of all videos.
 func (x *index) readTraits(ctx context.Context) (err error) {
 	if x.kept.traits != nil {
 		return nil

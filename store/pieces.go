@@ -159,12 +159,10 @@ func (p piece) write(ctx context.Context, tx *txn) error {
 	return err
 }
 
-// dequeue removes IDs from the queue.
 func (p *piece) dequeue(ids ...string) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(id string) bool { return slices.Contains(ids, id) })
 }
 
-// recordVanished records IDs that could not be looked up.
 func (p *piece) recordVanished(ctx context.Context, tx *txn, ids []string, reason string, at time.Time) error {
 	return execJSON(ctx, tx, `
 		INSERT INTO vanished (video_id, slot, reason, noted_at) SELECT value, ?2, ?3, ?4 FROM json_each(?1) WHERE true

@@ -18,7 +18,6 @@ type ranking struct {
 	limit int
 }
 
-// page returns the ranking of the requested page.
 func (x *index) page() ranking {
 	r := ranking{order: x.q.Order, limit: x.q.Limit + 1}
 	if x.q.After != "" {

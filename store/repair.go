@@ -243,7 +243,6 @@ func (s *Store) LostSlots(ctx context.Context) (time.Time, error) {
 	return time.Parse(time.RFC3339, text)
 }
 
-// repairBlocks corrects video_blocks.
 func (d *database) repairBlocks(ctx context.Context, r *Repaired) error {
 	charted, watched := 0, 0
 	err := d.tx(ctx, "correct the regions and views that searches use", func(tx *txn) error {

@@ -39,7 +39,6 @@ func (s *salvage) run(ctx context.Context) error {
 	})
 }
 
-// moveTable moves one table and records the outcome.
 func (s *salvage) moveTable(ctx context.Context, tx *txn, t copyTable) error {
 	w := &writer{query: fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columns, ", "),
 		marks(len(t.columns))), tx: tx}

@@ -267,7 +267,6 @@ var newestSlots = strings.Replace(selectSlots, "slots JOIN series", "slots CROSS
 var spentPieces = strings.Replace(selectSlots, "slots JOIN series", "series CROSS JOIN slots", 1) + `
 WHERE series.backfill IS NOT NULL AND kind = 'backfill' AND units > 0 AND coalesce(fetched_at, due_at * 1000) >= ?`
 
-// scanSlot reads a row of selectSlots.
 func scanSlot(row scanner) (ingest.Slot, error) {
 	var s ingest.Slot
 	var charges, emergency sql.NullString

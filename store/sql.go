@@ -37,7 +37,6 @@ func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error
 	return all, err
 }
 
-// scanValue reads a row of one column.
 func scanValue[T any](row scanner) (value T, err error) {
 	err = row.Scan(&value)
 	return value, err

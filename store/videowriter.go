@@ -124,7 +124,6 @@ func writeVideos(ctx context.Context, tx *txn, at time.Time, series int64, video
 	return ids, err
 }
 
-// findVideos reads the stored state of the videos.
 func (w *videoWriter) findVideos(ctx context.Context, videos []ingest.Video) error {
 	var ids []string
 	for _, v := range videos {

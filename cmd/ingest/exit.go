@@ -88,7 +88,6 @@ type errorDocument struct {
 	Hint     string `json:"hint"` // what to try next
 }
 
-// report prints an error once and returns its exit code.
 func (a *app) report(command string, err error) int {
 	if silent(err) {
 		return exitCode(err)

@@ -274,7 +274,6 @@ type oneShotBody struct{}
 func (oneShotBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (oneShotBody) Close() error             { return nil }
 
-// readAll reads a body of at most maxBody bytes.
 func readAll(resp *http.Response) ([]byte, error) {
 	if resp.ContentLength > maxBody {
 		return nil, errTooLarge

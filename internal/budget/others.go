@@ -330,7 +330,6 @@ func dayOf(r quota.Report, t *quota.Tariff) (begins, ends time.Time) {
 	return providerDay(r.At.Add(-t.Grace), t.Zone)
 }
 
-// providerDay returns the provider's current day.
 func providerDay(now time.Time, zone *time.Location) (begins, ends time.Time) {
 	for _, m := range quota.Midnights(now, zone) {
 		if m.After(now) {

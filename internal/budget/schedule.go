@@ -184,7 +184,6 @@ func (s PricedSchedule) affords(job ingest.Job, methods []string) error {
 	return nil
 }
 
-// purposeOf returns the purpose of slots of a kind.
 func purposeOf(kind ingest.Kind) quota.Purpose {
 	if kind == ingest.KindRefresh {
 		return quota.Refresh
@@ -314,7 +313,6 @@ func inWindow(amount int64, w quota.Window) int64 {
 	return int64(float64(amount) * w.Length.Hours() / day.Hours())
 }
 
-// perDay converts an amount per window to an amount per day.
 func perDay(amount int64, w quota.Window) int64 {
 	if w.Day() {
 		return amount

@@ -255,7 +255,6 @@ func parseWindows(given map[string]int64) (windows []quota.Window, name string, 
 	return windows, "", nil
 }
 
-// parseSum reads the SHA-256 of a client's token.
 func parseSum(text string) (sum [32]byte, err error) {
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != len(sum) {

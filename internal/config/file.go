@@ -220,7 +220,6 @@ func (j jobFile) setKind(p JobLimits, job *ingest.Job) (field string, err error)
 	return "", nil
 }
 
-// setQueries reads the queries of a search job.
 func (j jobFile) setQueries(job *ingest.Job) (field string, err error) {
 	job.Queries, field, err = j.list("queries", j.Queries, mostListed, func(query string) (string, error) {
 		if query = strings.Join(strings.Fields(query), " "); query == "" || len(query) > longestQuery {
@@ -242,7 +241,6 @@ func (j jobFile) setQueries(job *ingest.Job) (field string, err error) {
 	return "", nil
 }
 
-// setChannels reads the channels of an uploads job.
 func (j jobFile) setChannels(p JobLimits, job *ingest.Job) (field string, err error) {
 	switch {
 	case p.Channel == nil:
@@ -258,7 +256,6 @@ func (j jobFile) setChannels(p JobLimits, job *ingest.Job) (field string, err er
 	return field, err
 }
 
-// setVideos reads the watch list of a videos job.
 func (j jobFile) setVideos(p JobLimits, job *ingest.Job) (field string, err error) {
 	switch {
 	case p.Video == nil:

@@ -105,7 +105,6 @@ func (h hookFile) secrets() (address, key ingest.Secret, err error) {
 	return address, key, err
 }
 
-// setHooks reads hooks:.
 func (c *Config) setHooks(file configFile) error {
 	for i, f := range file.Hooks {
 		hook, field, err := f.toHook()

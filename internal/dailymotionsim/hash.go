@@ -15,7 +15,6 @@ func idText(h uint64, n int) string {
 	return string(b)
 }
 
-// word makes a word of three syllables.
 func word(h uint64) string {
 	const consonants, vowels = "bcdfghjklmnprstvwz", "aeiou"
 	b := make([]byte, 0, 6)

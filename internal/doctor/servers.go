@@ -222,7 +222,6 @@ func DescribeInClear(server, host string) (text, cure string) {
 	return "the password may go to " + host + " in clear", cure
 }
 
-// judgeURL judges the URL of a server of this kind.
 func judgeURL(kind, server string) Finding {
 	if host := InClear(server); host != "" && strings.HasPrefix(server, kind) {
 		return warn(DescribeInClear(server, host))

@@ -4,5 +4,4 @@ package doctor
 
 import "errors"
 
-// volumeOf is not supported here.
 func volumeOf(string) (volume, error) { return volume{}, errors.ErrUnsupported }

@@ -114,7 +114,6 @@ func (r Reader) addElsewhere(ctx context.Context, doc *report.MovesDocument, at 
 	return err
 }
 
-// addCourses adds its course to each video.
 func (r Reader) addCourses(ctx context.Context, doc *report.MovesDocument) error {
 	var ids []string
 	doc.Each(func(v *report.ChartItem) { ids = append(ids, v.VideoID) })

@@ -144,7 +144,6 @@ func (s *Server) Do(command ...string) (string, error) {
 	return text(bufio.NewReader(c))
 }
 
-// text reads one reply.
 func text(in *bufio.Reader) (string, error) {
 	line, err := in.ReadBytes('\n')
 	if err != nil {
@@ -194,7 +193,6 @@ func (s *Server) Await(want string, command ...string) {
 	s.t.Fatalf("faulty: %s on %s: no %q within %v, but %s", strings.Join(command, " "), s.Addr(), want, patience, last)
 }
 
-// program returns the path of redis-server.
 func program(t T) string {
 	t.Helper()
 	if path := os.Getenv("REDIS_SERVER"); path != "" {

@@ -80,7 +80,6 @@ func Strip(label string, cells []report.Mood) g.Node {
 		}))
 }
 
-// stripLegend explains the bars of a strip.
 func stripLegend() g.Node {
 	words := map[report.Mood]string{report.Good: "done", report.Warn: "stopped by quota", report.Bad: "failed",
 		report.Idle: "not run"}

@@ -173,7 +173,6 @@ func checkRow(row sharedledger.Row) error {
 	return quota.CheckAccount(row.Account)
 }
 
-// journal returns the state of the account's journal.
 func (t *transaction) journal(account string) (s sharedledger.JournalState, err error) {
 	var until int64
 	var lastError, snapshots, hosts string

@@ -37,7 +37,6 @@ type mark struct {
 // some systems.
 const markAt = 8
 
-// readMark reads the mark; all 0 if there is none.
 func (q *queue) readMark() mark {
 	n := make([]int64, 4) // for a slice encoding/binary needs no reflection
 	if binary.Read(io.NewSectionReader(q.lock, markAt, int64(binary.Size(n))), binary.BigEndian, n) != nil {

@@ -104,7 +104,6 @@ func (l *Ledger) readOnce(ctx context.Context, do func(*transaction) error) erro
 	})
 }
 
-// transact runs one transaction.
 func (l *Ledger) transact(ctx context.Context, s *session, begin func() error, do func(*transaction) error) error {
 	if ctx.Err() != nil {
 		return l.explain("begin in", context.Cause(ctx))
@@ -129,7 +128,6 @@ func (l *Ledger) transact(ctx context.Context, s *session, begin func() error, d
 	return nil
 }
 
-// run runs a statement that changes something.
 func (t *transaction) run(text string, args ...any) error {
 	_, _, err := t.change(text, args...)
 	return err
@@ -161,7 +159,6 @@ func (t *transaction) row(text string, args []any, into ...any) error {
 	return nil
 }
 
-// read runs a query, and do on each row.
 func (t *transaction) read(text string, args []any, do func(*sql.Rows) error) error {
 	err := t.each(text, args, do)
 	if err == nil || errors.Is(err, quota.ErrCorrupt) { // found by do

@@ -65,7 +65,6 @@ const (
 	symbol              // is a word of its own
 )
 
-// words cuts folded text into words.
 func words(folded string) iter.Seq[word] {
 	return func(yield func(word) bool) {
 		start, open := 0, between
