@@ -24,7 +24,7 @@ func TestASlotCountsUnitsByItsMostExpensivePoolAndKeepsEveryPool(t *testing.T) {
 	slot.Refund(list, false)
 	slot.Refund(search, false)
 	if slot.Units != 0 || len(slot.Charges) > 0 {
-		t.Errorf("once all is refunded: %d units, %v, want 0 and at most 0", slot.Units, slot.Charges)
+		t.Errorf("once all is refunded: %d units, %v, want 0 and none", slot.Units, slot.Charges)
 	}
 }
 

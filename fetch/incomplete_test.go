@@ -193,7 +193,7 @@ func (c shortChannel) isIncomplete(t *testing.T) {
 	}
 	if c.liar.cut > 0 { // videos that were deleted after they were fetched count as fetched
 		if st := d.status(t, b); st.Videos < 880 || st.Open() > 0 {
-			t.Errorf("%d videos, want at least 880 and at most 0", st.Videos)
+			t.Errorf("%d videos, %d pieces open, want at least 880 and none", st.Videos, st.Open())
 		}
 	} else {
 		d.want(t, b, c.want)

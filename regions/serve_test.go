@@ -283,7 +283,7 @@ func TestServeTicksByTheClockItIsGiven(t *testing.T) {
 		serving(t, book.schedule, 48*time.Hour, 24*time.Hour, now, func(_ context.Context, now time.Time) { book.reconcile(now) })
 		book.wants(t, start, start.Add(48*time.Hour).Add(-time.Second))
 		if book.late > 0 || book.count(ingest.Missed) > 0 {
-			t.Errorf("%d slots late, %d missed, want at most 0 and at most 0", book.late, book.count(ingest.Missed))
+			t.Errorf("%d slots late, %d missed, want none", book.late, book.count(ingest.Missed))
 		}
 	})
 }

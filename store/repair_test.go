@@ -100,7 +100,7 @@ func TestRepairCorrectsContradictingTables(t *testing.T) {
 			}
 			sound(t, s)
 			if again := repair(t, dir); len(again.Found) > 0 || len(again.Done) > 0 {
-				t.Errorf("repaired again %+v, want at most 0 and at most 0", again)
+				t.Errorf("repaired again %+v, want nothing found or done", again)
 			}
 			wantEntries(t, dir, "ingest.db", "ingest.db-shm", "ingest.db-wal")
 		})
@@ -337,7 +337,7 @@ func TestADamagedPageIsFoundOrHarmless(t *testing.T) {
 		case err == nil && len(said) == 0:
 			harmless++
 			if got := truth(t, raw(t, path)); !slices.Equal(got, whole) {
-				t.Errorf("seed %d: other rows, and nobody says so, want %v", seed, whole)
+				t.Errorf("seed %d: other rows, and nobody says so: %v, want %v", seed, got, whole)
 			}
 		default:
 			found++

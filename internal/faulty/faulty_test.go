@@ -212,7 +212,7 @@ func TestFlapsAndEndsPassing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if yes < 3 || no < 3 {
-		t.Errorf("connected %d times, refused %d times, want at least 3 and at least 3", yes, no)
+		t.Errorf("connected %d times, refused %d times, want 3 of each or more", yes, no)
 	}
 	dial(t, p.Addr())
 }

@@ -189,7 +189,7 @@ func TestEveryAnswerFitsTheDiscoveryDocument(t *testing.T) {
 	}
 	t.Log(f)
 	if f.failed > 0 || f.responses < 80 {
-		t.Errorf("%s: %v, want at most 0 and at least 80", f, f.what)
+		t.Errorf("%s: %v, want none failed of 80 or more", f, f.what)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestTitlesAreOfManyScriptsAndEachCanBeFound(t *testing.T) {
 		}
 	}
 	if in := count["IN"]; in["Devanagari"] < 50 || in["Tamil"] < 50 {
-		t.Errorf("India's chart has %v, want at least 50 and at least 50", in)
+		t.Errorf("India's chart has %v, want 50 of each or more", in)
 	}
 	for name := range scripts {
 		if sum := count["US"][name] + count["IN"][name] + count["AU"][name] + count["FR"][name]; sum < 5 {

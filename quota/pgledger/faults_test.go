@@ -148,7 +148,7 @@ func TestReadingMakesNoSchema(t *testing.T) {
 	s, err2 := l.State(t.Context(), "a", []string{"w"})
 	facts, err3 := l.Inspect(t.Context())
 	if err := errors.Join(err1, err2, err3); err != nil || len(spent) > 0 || s.Generation != 0 || time.Since(s.At).Abs() > time.Minute {
-		t.Errorf("%v: %v %+v, want at most 0, 0 and at most %v", err, spent, s, time.Minute)
+		t.Errorf("%v: %v %+v, want nothing spent, generation 0, and a clock within %v", err, spent, s, time.Minute)
 	}
 	if facts.Version < 150000 || facts.Replica || facts.Pooled || facts.Durable() || facts.ClockAhead.Abs() > time.Second {
 		t.Errorf("%+v, want version 15 or newer, a primary that is not durable, and its clock within 1 s", facts)

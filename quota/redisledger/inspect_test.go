@@ -52,7 +52,7 @@ func TestInspectOfAReplica(t *testing.T) {
 		return nil
 	})
 	if f := inspect(t, replica.url()); f.Role != "replica" || len(f.Lacks) > 0 {
-		t.Errorf("%+v, want \"replica\" and at most 0", f)
+		t.Errorf("%+v, want a replica that lacks nothing", f)
 	}
 }
 

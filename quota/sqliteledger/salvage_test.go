@@ -75,7 +75,7 @@ func TestAMovedFileIsReadAsFarAsItCanBe(t *testing.T) {
 			said := "not filled"
 			err := sqliteledger.Replace(t.Context(), path, path+".broken", func(_ *sqliteledger.Ledger, lost string) error { said = lost; return nil })
 			if err != nil || (said == "") != c.whole {
-				t.Fatalf("lost: %q: %v, want %v", said, err, c.whole)
+				t.Fatalf("lost: %q: %v, want nothing lost: %v", said, err, c.whole)
 			}
 			l := clocked(t, path, &now)
 			d := take(t, l, askAt(now, "default", 1, 2000))
