@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/quota"
 )
 
 const (
@@ -89,11 +88,6 @@ func (r *Reconciler) record(ctx context.Context, slot ingest.Slot, e ending) (in
 
 func slotAttr(s ingest.Slot) slog.Attr {
 	return slog.Group("", slog.String("job", s.Job), slog.String("region", s.Key), slog.Time("slot", s.DueAt))
-}
-
-// refused returns the ending of a slot whose call was refused quota, with the reason as of now.
-func (p *pass) refused(ctx context.Context, d quota.Decision) ending {
-	return stopped(p.Quota.Explain(ctx, d), d.RetryAt)
 }
 
 // callFailed returns the ending of a slot whose call failed for good.

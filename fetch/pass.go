@@ -158,7 +158,7 @@ func (p *pass) spend(ctx context.Context) (_ ending, open bool) {
 		refused, callErr := p.call(ctx, s)
 		switch {
 		case refused != nil:
-			return p.refused(ctx, *refused), true
+			return stopped(p.Quota.Explain(ctx, *refused), refused.RetryAt), true
 		case callErr == nil:
 			p.malformed.Add(s.malformed())
 			err = p.save(ctx, s)

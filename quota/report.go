@@ -124,7 +124,7 @@ func stepSince(start int64, now time.Time) time.Duration {
 
 // returns gives the times when a window's counted units come back. A step comes back when its last moment leaves the
 // window, so that no unit is expected early. Units taken within the grace of a midnight count in both days.
-func (a Ask) returns(w WindowState, l Lookup, now time.Time, pool string, spentSince spentSince) (all []Return, err error) {
+func (a Ask) returns(w WindowState, l Lookup, now time.Time, pool string, since spentSince) (all []Return, err error) {
 	start := max(l.Start, l.Next)
 	if w.Used == 0 {
 		return nil, nil
@@ -132,7 +132,7 @@ func (a Ask) returns(w WindowState, l Lookup, now time.Time, pool string, spentS
 	if w.Window.Day() && now.Before(protocol.Time(l.Next)) {
 		return []Return{{w.FreesAt, w.Used}}, nil
 	}
-	parts, err := spentSince.parts(pool, start)
+	parts, err := since.parts(pool, start)
 	if err != nil {
 		return nil, err
 	}

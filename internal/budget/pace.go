@@ -36,9 +36,7 @@ type PacedSchedule struct {
 // heldUntil returns until when nothing is left for a job, the earliest of all; zero if all have something left.
 func (p PacedSchedule) heldUntil() (until time.Time) {
 	for _, hold := range p.holds {
-		if until.IsZero() || hold.Before(until) {
-			until = hold
-		}
+		until = earlier(until, hold)
 	}
 	return until
 }
@@ -262,9 +260,7 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 		pace := JobPace{Job: schedule.Job, Pages: schedule.Job.Pages}
 		pace.Sleeps, pace.Wakes = s.Idle.next(now)
 		for _, k := range schedule.Keys() {
-			if t := known[ingest.Series{Job: schedule.Job.Name, Key: k}]; t.After(pace.Last) {
-				pace.Last = t
-			}
+			pace.Last = latest(pace.Last, known[ingest.Series{Job: schedule.Job.Name, Key: k}])
 		}
 		for ; ; pace.Pages-- {
 			if err := s.stretch(&pace, schedule, demands, r, now); err != nil {
