@@ -268,7 +268,7 @@ func (d AdviceDocument) Print(w io.Writer) {
 		fmt.Fprintf(w, "nothing can be said yet: no series has %d charts in this time\n", judged)
 	} else if len(d.Advice) == 0 {
 		term.Paragraph(w,
-			"nothing: in every series with eight charts or more, each page brought something new in more than half of its fetches")
+			"nothing: in every series with eight charts or more, each page had something new in more than half of its fetches")
 	}
 	printUnknown(w, d.Unknown)
 }
