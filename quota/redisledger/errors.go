@@ -150,7 +150,7 @@ func clockError(rest string) error {
 	if _, err := fmt.Sscan(rest, &ledger, &other); err != nil {
 		return fmt.Errorf("%w: redis: clocks apart: %q", quota.ErrUnavailable, rest)
 	}
-	return quota.ClockError(protocol.Sprintf("redis: its clock says %s, the newest entry or this machine's clock says %s: "+
-		"set the clocks, which may differ by the grace, and by %v at most",
+	return quota.ClockError(protocol.Sprintf("redis: its clock says %s, the newest entry or this machine's clock says "+
+		"%s: set the clocks, which may differ by the grace, and by %v at most",
 		protocol.Time(ledger), protocol.Time(other), quota.MaxClockGap))
 }

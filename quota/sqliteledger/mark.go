@@ -20,10 +20,10 @@ import (
 //
 //   - Every writing transaction raises the file's count of them, and stores the count in the mark. A file with a
 //     smaller count is an older copy.
-//   - A copy written into the open file leaves SQLite with pages of both, since the newest pages are still in its log. So the mark
-//     also has the file's size and time of change. Only checkpoints change them, and only writers in their turn make
-//     those. If they differ, another program has written: a program with the file open may hold old pages, and is
-//     refused; Open checks the whole file.
+//   - A copy written into the open file leaves SQLite with pages of both, since the newest pages are still in its log.
+//     So the mark also has the file's size and time of change. Only checkpoints change them, and only writers in
+//     their turn make those. If they differ, another program has written: a program with the file open may hold old
+//     pages, and is refused; Open checks the whole file.
 //   - A missing file is not created anew while there is a mark.
 //
 // The mark is not synced to disk. After a crash it can only be behind, so a good file is never refused.
