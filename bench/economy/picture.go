@@ -63,7 +63,7 @@ func draw(runs []simulated, file string) error {
 const readme = "../README.md"
 
 var (
-	captioned = regexp.MustCompile(`(its charts are )[0-9.]+( h old on average\. A plain cron script's are )[0-9.]+( h old)`)
+	captioned = regexp.MustCompile(`(its charts are )[0-9.]+( h old on average\. A plain cron script's charts are )[0-9.]+( h old)`)
 	described = regexp.MustCompile(`(a cron script's charts are up to )[0-9]+( h old each day, ingest's stay near )[0-9.]+(\s+h\])`)
 )
 

@@ -22,9 +22,9 @@ func TestTheCaptionHasThePicturesFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	written, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(written), "charts are 12.3 h old") || !strings.Contains(string(written), "script's are 34.5 h old") ||
+	if err != nil || !strings.Contains(string(written), "charts are 12.3 h old") || !strings.Contains(string(written), "script's charts are 34.5 h old") ||
 		!strings.Contains(string(written), "are up to 67 h old each day, ingest's stay near 12.3") {
-		t.Errorf("%v: %s, want \"charts are 12.3 h old\" in it, \"script's are 34.5 h old\" in it and \"are up to 67 h old each day, ingest's stay near 12.3\" in it", err, captioned.Find(written))
+		t.Errorf("%v: %s, want \"charts are 12.3 h old\" in it, \"script's charts are 34.5 h old\" in it and \"are up to 67 h old each day, ingest's stay near 12.3\" in it", err, captioned.Find(written))
 	}
 	if err := os.WriteFile(file, []byte("no caption"), 0o600); err != nil {
 		t.Fatal(err)
