@@ -131,7 +131,7 @@ func TestRefusalIsAValueThatSaysWhy(t *testing.T) {
 		}
 	}
 	if text := d.Explain(t.Context(), quota.Decision{Allowed: true}); text != "" {
-		t.Errorf("an admitted call is explained by %q, want \"\"", text)
+		t.Errorf("an admitted call is explained by %q, want no text", text)
 	}
 }
 

@@ -134,7 +134,7 @@ func TestAQueryWithoutAWordSaysSo(t *testing.T) {
 		}
 	}
 	if r, err := s.Search(t.Context(), store.SearchQuery{Text: "red"}); err != nil || r.Hint != "" {
-		t.Errorf("red: %+v, %v, want \"\"", r, err)
+		t.Errorf("red: %+v, %v, want no hint", r, err)
 	}
 }
 

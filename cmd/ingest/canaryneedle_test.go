@@ -94,7 +94,7 @@ func (c canary) in(text []byte) string {
 func (c canary) watch(t *testing.T, where string, text []byte) {
 	t.Helper()
 	if form := c.in(text); form != "" {
-		t.Errorf("%s shows the key: %s, want \"\"", where, form)
+		t.Errorf("%s shows the key: %s, want it hidden", where, form)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestTheCanaryIsSeenInEveryForm(t *testing.T) {
 	}
 	for _, text := range []string{newCanary(likeGoogle).key, "", likeGoogle, string(noise)} {
 		if form := c.in([]byte(text)); form != "" {
-			t.Errorf("%.40q is taken for the key: %s, want \"\"", text, form)
+			t.Errorf("%.40q is taken for the key: %s, want no match", text, form)
 		}
 	}
 }

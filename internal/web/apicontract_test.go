@@ -216,7 +216,7 @@ func (c contract) check(t *testing.T, path string, resp *http.Response) {
 	}
 	if media == "" {
 		if text != "" {
-			t.Errorf("%s: %d has a body: %s, want \"\"", path, resp.StatusCode, text)
+			t.Errorf("%s: %d has a body: %s, want none", path, resp.StatusCode, text)
 		}
 		return
 	}

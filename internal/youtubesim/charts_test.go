@@ -193,7 +193,7 @@ func TestAnyRegionIsCharted(t *testing.T) {
 		}
 		order := strings.Join(chart, " ")
 		if other := seen[order]; other != "" {
-			t.Errorf("%s and %s have the same chart, want \"\"", other, region)
+			t.Errorf("%s and %s have the same chart, want different ones", other, region)
 		}
 		seen[order] = region
 	}

@@ -143,7 +143,7 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 	a.Owner = "alive"
 	first := nextEvent(t, s, a)
 	if other := nextEvent(t, s, b); other.Name != "" {
-		t.Errorf("two processes tell event %d at once, want \"\"", other.ID)
+		t.Errorf("two processes claim event %d at once, want one", other.ID)
 	}
 	if again := nextEvent(t, s, a); again.ID != first.ID {
 		t.Errorf("event %d comes before %d was told", again.ID, first.ID)
