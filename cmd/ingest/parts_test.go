@@ -17,8 +17,8 @@ import (
 var parts = [][2]string{{"^TestScripts$", ""}, {"^Test[A-M]", ""}, {"", "^Test[A-M]|^TestScripts$"}}
 
 // runParts runs all tests of the package in a process for each part, since most tests change the state of their
-// process, such as its variables: within a process they run one after the other, and mostly wait. With any flag that names tests
-// or measures them, this process runs them itself.
+// process, such as its variables: within a process they run one after the other, and mostly wait. With any flag that
+// names tests or measures them, this process runs them itself.
 func runParts(m *testing.M) int {
 	flag.Parse()
 	whole := true
