@@ -18,7 +18,7 @@ func TestAClockThatIsAheadChangesNothing(t *testing.T) {
 	unreached := &fetch.Error{Verdict: fetch.Unsent, Err: errors.New("no route to host")}
 	for _, tt := range []struct {
 		name    string
-		ahead   time.Duration // of start, when the newest slots were due
+		ahead   time.Duration // this machine's clock is ahead of start, when the newest stored slot was due
 		date    time.Duration // the upstream's clock is ahead of start
 		unasked error
 		refused bool
@@ -72,8 +72,8 @@ func TestTheUpstreamsClockIsAskedForOnlyInDoubt(t *testing.T) {
 	}
 }
 
-// A machine whose clock differs from the other machines that share its slots adds none, claims none and makes no
-// call, for the schedule and for a backfill.
+// A machine whose clock differs from the clock of the shared database adds no slots, claims none and makes no call, for
+// the schedule and for a backfill.
 func TestAMachineWithAWrongClockLeavesTheSlotsAlone(t *testing.T) {
 	apart := &ingest.ClockApart{From: "the database", Ahead: -20 * time.Minute}
 	for _, o := range []fetch.RunOptions{{}, {DueScan: &fetch.DueScan{}}, {Backfill: &ingest.Backfill{ID: "bf-1", Kind: ingest.BackfillVideos}}} {

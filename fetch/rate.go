@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	rateWindow = time.Minute    // of limits on a rate
+	rateWindow = time.Minute    // the upstream limits calls per minute
 	rateFor    = 24 * time.Hour // how long a learned rate is used
 
-	fewestAnswers = 6 // within rateWindow, when a rate can be learned
+	fewestAnswers = 6 // within rateWindow: with fewer, no rate is learned
 
-	mostWaiting = 90 * time.Second  // that the upstream asks for, over all retries of a call
-	mostQueued  = 150 * time.Second // with the calls of other passes before it: a claim's lease is longer
+	mostWaiting = 90 * time.Second  // the longest wait that the upstream may ask for, over all retries of a call
+	mostQueued  = 150 * time.Second // a call's wait behind other passes' calls; shorter than a claim's lease
 
 	rateNote      = "rate"
 	rereads       = time.Second            // how often the note is read while no rate is learned
-	answeredEvery = 250 * time.Millisecond // until a call looks again whether the one before it was answered
+	answeredEvery = 250 * time.Millisecond // how often a waiting call checks whether the one before it was answered
 )
 
 // Rate spreads the calls of all processes that share its Notes. When the upstream refuses calls for coming too fast,
@@ -45,7 +45,7 @@ type knownRate struct {
 	Last    time.Time     `json:"last"`          // when the last call is, or will be, sent
 	Gap     time.Duration `json:"gap,omitempty"` // between two calls; 0: no rate was learned
 	Learned time.Time     `json:"learned,omitzero"`
-	Gone    time.Time     `json:"gone,omitzero"`     // the place of the last call that was let go at a learned rate
+	Gone    time.Time     `json:"gone,omitzero"`     // the place of the last call that was sent at a learned rate
 	Ahead   time.Time     `json:"ahead,omitzero"`    // the last place that WaitAhead took
 	Shifted time.Duration `json:"shifted,omitempty"` // by how much WaitAhead has put off later calls in all
 }
@@ -55,14 +55,14 @@ type turn struct {
 	method   string
 	patience time.Duration // how long the call may wait
 	at       time.Time     // when it may be sent, at a learned rate; zero: no place is reserved yet
-	shifted  time.Duration // the part of knownRate.Shifted that at includes
+	shifted  time.Duration // the part of knownRate.Shifted that is already in at
 	ahead    bool
 	until    time.Time // the latest time for a call of WaitAhead
 }
 
 // Wait waits until a call may be sent, also if a refusal comes meanwhile. If that takes longer than patience, the
-// error is an *Error with Burst, and no place is taken. After nil, Done must follow the call. A nil pause waits by the
-// clock.
+// error is an *Error with Burst, and no place is taken. If the error is nil, Done must follow the call. A nil pause
+// waits by the clock.
 func (r *Rate) Wait(ctx context.Context, method string, patience time.Duration, now func() time.Time,
 	pause func(context.Context, time.Duration) error) error {
 	return r.wait(ctx, turn{method: method, patience: patience}, now, pause)
@@ -124,7 +124,7 @@ func (r *Rate) next(ctx context.Context, t *turn, now time.Time) (time.Duration,
 	}
 	if d := at.Sub(now); stopped > mostWaiting || d > t.patience || t.ahead && at.After(t.until) {
 		return 0, &Error{Verdict: Burst, Method: t.method, Wait: d,
-			Err: fmt.Errorf("the upstream refused calls for coming too fast: the next waits %v more", d.Round(time.Second))}
+			Err: fmt.Errorf("the upstream refused calls for coming too fast: the next call waits %v more", d.Round(time.Second))}
 	} else if d > 0 {
 		return d, nil
 	}
@@ -142,8 +142,8 @@ func (r *Rate) placeAhead(ctx context.Context, t *turn, at time.Time) time.Time 
 	if !t.at.IsZero() && !t.at.Before(k.Until) {
 		return t.at
 	}
-	// Others wait: the client gets every second place, and takes it half a gap early, before its present owner reads
-	// the note.
+	// While others wait, the client gets every second place. It takes the place half a gap early, so that the call that
+	// holds the place learns of it from the note in time.
 	if fair := k.Ahead.Add(2*k.Gap - k.Gap/2); at.Before(fair) && k.Last.After(k.Ahead) {
 		return fair
 	}
@@ -165,7 +165,7 @@ func (r *Rate) placeAhead(ctx context.Context, t *turn, at time.Time) time.Time 
 
 // Done notes the end of a call that Wait let go; e is nil if it was answered. A refusal for coming too fast stops all
 // calls for as long as the upstream asks or, if it only names its limit, until that limit's window has passed. Done
-// returns for how long; 0: not known, and the caller backs off alone.
+// returns the length of that stop; 0: there is none, and after a refusal the caller backs off alone.
 func (r *Rate) Done(ctx context.Context, now time.Time, e *Error) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,7 +201,7 @@ func (r *Rate) stop(ctx context.Context, now time.Time, wait time.Duration) {
 				n++
 			}
 		}
-		if n >= fewestAnswers { // after fewer, others' calls have filled the window
+		if n >= fewestAnswers { // with fewer answers, calls of other programs have filled the window
 			r.known.Gap, r.known.Learned = max(r.known.Gap, rateWindow/time.Duration(n-1)), now
 		}
 	}
@@ -209,14 +209,14 @@ func (r *Rate) stop(ctx context.Context, now time.Time, wait time.Duration) {
 	r.save(ctx)
 }
 
-// refresh adds the other processes' knowledge, and forgets entries that are over, or from a clock that was set back
-// since.
+// refresh adds the other processes' knowledge, and forgets a rate that is older than rateFor and times that are further
+// ahead than rateFor, from before the clock was set back.
 func (r *Rate) refresh(ctx context.Context, now time.Time) {
 	if r.Notes != nil && (r.known.Gap > 0 || now.Sub(r.read).Abs() >= rereads) {
 		r.read = now
 		var other knownRate
 		text, err := r.Notes.Note(ctx, rateNote)
-		// else this process uses its own knowledge
+		// if the note cannot be read, this process uses its own knowledge
 		if err == nil && text != "" && json.Unmarshal([]byte(text), &other) == nil {
 			k := &r.known
 			k.Until, k.Last = ingest.Later(k.Until, other.Until), ingest.Later(k.Last, other.Last)

@@ -59,7 +59,7 @@ func TestWindowIsADayOrAWholeDuration(t *testing.T) {
 	}
 }
 
-// A window that is read lies within the bounds and counts whole milliseconds.
+// ParseWindow accepts only day and whole milliseconds within the bounds.
 func FuzzWindow(f *testing.F) {
 	for _, s := range []string{"day", "24h", "60s", "768h", "1ms", "-1h", "1h1h", "1.5s", ""} {
 		f.Add(s)
@@ -78,7 +78,7 @@ func FuzzWindow(f *testing.F) {
 	})
 }
 
-// A share that is read is a part of every limit.
+// A share that ParseShare accepts is at least 1 of the largest limit and at most all, and is read back from its String.
 func FuzzShare(f *testing.F) {
 	for _, s := range []string{"95%", "0.1%", "100%", "1e2%", "0x1p3%", "%", "-0%"} {
 		f.Add(s)

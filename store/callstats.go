@@ -80,7 +80,7 @@ func (s *Store) CallStats(ctx context.Context) (ingest.CallStats, error) {
 	return stats, s.explain(ctx, "read the counts of calls", err)
 }
 
-// AddCallStats adds a process's calls to the upstream to the totals, which outlive the process.
+// AddCallStats adds one process's upstream calls to the totals in the store, which outlive the process.
 func (s *Store) AddCallStats(ctx context.Context, more ingest.CallStats) error {
 	return s.tx(ctx, "save the counts of calls", func(tx *txn) error {
 		stats, err := readCallStats(ctx, tx)

@@ -54,10 +54,15 @@ func plainPage(page ingest.Page) ingest.Page {
 	return page
 }
 
-// Plain returns a text as it is stored: without NUL, which SQLite cannot read from JSON and Postgres cannot store, and
-// with a replacement character for each run of invalid UTF-8.
+// separator divides the values of a hit, and is in no stored text.
+const separator = "\x1f"
+
+var unstored = strings.NewReplacer("\x00", "", separator, "")
+
+// Plain returns a text as it is stored: without NUL, which SQLite cannot read from JSON and Postgres cannot store,
+// without the separator of a hit's values, and with a replacement character for each run of invalid UTF-8.
 func Plain(text string) string {
-	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
+	return strings.ToValidUTF8(unstored.Replace(text), "\uFFFD")
 }
 
 // explain adds the operation and a hint to err.

@@ -226,9 +226,6 @@ func (x *index) readHits(ctx context.Context, videos []int64) error {
 	}, readHits, listJSON(videos))
 }
 
-// separator is in no number and no name of an upstream.
-const separator = "\x1f"
-
 // setOthers sets the values of the last column of readHits.
 func (h *Hit) setOthers(values string) {
 	next := func() (value string) {

@@ -7,8 +7,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// BenchmarkNoteCharge measures the store's cost of a backfill's call: the note of its charge before it is sent, and
-// its answer of 50 new videos.
+// BenchmarkNoteCharge measures the store's time for one call of a backfill: to note the charge before the call is sent,
+// and to save its answer of 50 new videos.
 func BenchmarkNoteCharge(b *testing.B) {
 	s := open(b, b.TempDir(), &handClock{t: noon})
 	plan, _, err := s.AddBackfill(b.Context(), ingest.Backfill{Kind: ingest.BackfillVideos, Created: noon}, func(yield func(ingest.Piece, error) bool) {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -197,6 +198,22 @@ func TestAHitNamesTheRegionsThatChartedIt(t *testing.T) {
 	}
 	if len(r.Items) != 1 || !slices.Equal(r.Items[0].Regions, []ingest.Region{"DE", "US"}) || r.Items[0].Score == 0 || r.Capped {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// A hit has the values of its video in the chart, whatever the upstream writes into a language.
+func TestAHitHasTheValuesOfItsVideo(t *testing.T) {
+	s, _ := newStore(t)
+	hostile := titled("a", "A title")
+	hostile.Language, hostile.Category = "d\x1fe\x00", "\x1f\x1f10"
+	chart(t, s, "US", noon, page(hostile))
+	want, err := s.FindChart(t.Context(), store.ChartQuery{Region: "US"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Search(t.Context(), store.SearchQuery{Text: "title"})
+	if err != nil || len(r.Items) != 1 || !reflect.DeepEqual(r.Items[0].Video, want.Items[0].Video) {
+		t.Errorf("got %+v, %v, want %+v", r.Items, err, want.Items[0].Video)
 	}
 }
 

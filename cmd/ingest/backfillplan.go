@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) backfillPlanCommand() *cobra.Command {
-	cmd := command("plan", "Price a backfill and keep it as a plan; spends nothing", noArgs,
+	cmd := command("plan", "Price a backfill and keep it as a plan; spends nothing without --ask", noArgs,
 		func(context.Context, []string) error {
 			return usageError{errors.New("plan what? The kinds are uploads, search, videos and refresh")}
 		})
@@ -86,7 +86,7 @@ func saveSizes(ctx context.Context, w *fetchRuntime, id string, sizes map[string
 	return w.store.NoteSizes(ctx, id, sizes)
 }
 
-// askChannels asks the channels of unknown size, until quota ends.
+// askChannels asks the upstream for the unknown sizes of channels, until quota ends.
 func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfill,
 	archive fetch.Archive) (map[string]int, error) {
 	known, err := w.store.OpenSizes(ctx, p.ID)
@@ -104,7 +104,7 @@ func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfil
 			return sizes, err
 		}
 		if !d.Allowed {
-			a.say("ingest: %d of %d channels were asked: %s", i, len(p.Spec.Channels), w.ledger.Explain(ctx, d))
+			a.say("ingest: stopped after %d of %d channels: %s", i, len(p.Spec.Channels), w.ledger.Explain(ctx, d))
 			break
 		}
 		for _, pool := range d.Pools {

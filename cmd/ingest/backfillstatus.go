@@ -20,7 +20,7 @@ type backfillList struct {
 }
 
 func (a *app) backfillStatusCommand() *cobra.Command {
-	return command("status [ID]", "Progress of backfills: their spends, the failures and why",
+	return command("status [ID]", "Show backfills: progress, quota spent, failures and their reasons",
 		cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
 			s, err := a.store(ctx)
 			if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +82,7 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 			a.say("some of %s failed: ingest backfill status %s says why", b.ID, b.ID)
 		}
 		if b.Lacking+b.Spec.Rejected > 0 {
-			a.say("%s is incomplete: ingest backfill status %s lists the missing ones", b.ID, b.ID)
+			a.say("%s is incomplete: ingest backfill status %s lists the incomplete pieces", b.ID, b.ID)
 		}
 	}
 	return nil

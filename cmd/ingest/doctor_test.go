@@ -111,7 +111,7 @@ var brokenWorlds = []struct {
 	{"a claim that is stuck", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET state = 'claimed', owner = 'elsewhere/1/x', lease = 1000 * (unixepoch() - 7200) WHERE series = (SELECT id FROM series WHERE key = 'DE')")
 		return nil
-	}, "slots", doctor.Warn, exitOK, "claimed by elsewhere/1/x, its lease has been over for 2 h", "takes it over"},
+	}, "slots", doctor.Warn, exitOK, "claimed by elsewhere/1/x, its lease has been over for 2 h", "takes such a slot over"},
 	{"a slot that failed", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET state = 'failed', reason = char(27) || '[31mHTTP 500' WHERE series = (SELECT id FROM series WHERE key = 'FR')")
 		return nil

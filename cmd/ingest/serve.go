@@ -44,9 +44,9 @@ func (a *app) serveCommand() *cobra.Command {
 		})
 	cmd.Flags().StringVar(&listen, "listen", "", "`address` of the status page, /v1/, /readyz, /metrics (INGEST_LISTEN)")
 	cmd.Flags().Var(config.Origins(&origins), "origin",
-		"pages of this `origin` may read /v1/, such as http://localhost:5173 (api: origins:)")
+		"pages of this `origin`, such as http://localhost:5173, may read /v1/ (api: origins:)")
 	cmd.Flags().Var(config.Count(&workers, 1, config.MaxConcurrency), "workers",
-		"`N` slots at once (concurrency: of the config); with --store postgres://… one machine among many")
+		"fetch `N` slots at once (concurrency: of the config); with --store postgres://… other machines fetch too")
 	return cmd
 }
 
@@ -75,8 +75,8 @@ func (a *app) serve(ctx context.Context, l net.Listener) error {
 	return s.Run(ctx, l)
 }
 
-// serveParts returns the parts of serve that need the config alone, or the refused part of it. remote is its ledger
-// on a server.
+// serveParts returns the parts of serve that need no file: the pinger and the API. The error names a refused setting.
+// remote is the ledger on a server; nil: there is none.
 func (a *app) serveParts(remote quota.Ledger) (p *service.Pinger, api *web.API, err error) {
 	if err := config.CheckListen(a.cfg.Listen); err != nil {
 		return nil, nil, err
@@ -204,7 +204,7 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, codeError{exitError,
-			fmt.Errorf("%w: is another ingest serve there? Give another --listen; port 0 picks a free one", err)}
+			fmt.Errorf("%w: is another ingest serve there? Give another address; port 0 picks a free port", err)}
 	}
 	return l, nil
 }

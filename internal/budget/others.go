@@ -11,12 +11,12 @@ import (
 
 // Others are all who use a pool besides this store's jobs: people, posts and clients, other hosts with stores of their
 // own, and unknown users who show only in the provider's refusals. Their takes of the last days are expected again.
-// The ledger forgets after 26 hours, so a note in the store keeps eight days of it, hour by hour of the provider's
-// day, in a few kilobytes. The note is in the store, since workers that share a store share a schedule, while
-// each has its own quota.db.
+// The ledger forgets after 26 hours, so a note in the store keeps their takes of today and of the eight days before,
+// by the hour of the provider's day, in a few kilobytes. The note is in the store, since workers that share a store
+// share a schedule, while each has its own quota.db.
 
-// othersDays is how many of the provider's days are remembered, the current one included: those since the day before
-// the same weekday a week ago.
+// othersDays is the number of the provider's days that are remembered: today, the seven days back to the same weekday
+// of last week, and the day before that.
 const othersDays = 9
 
 // OthersHistory has the amounts that others took of each pool on the provider's last days, the newest last.
@@ -36,11 +36,11 @@ type OthersDay struct {
 	Wasted    int64  `json:"wasted,omitempty"` // taken by this store's charts without a page to show for it
 }
 
-// shortNo is how long after a day begins a refusal of the day before may end.
+// A refusal from the day before may last up to shortNo into a day.
 const shortNo = 15 * time.Minute
 
-// dayOf returns the record of the provider's day that begins at that time, and makes it the last one: a clock that was
-// ahead recorded any later ones.
+// dayOf returns the record of the provider's day that begins at that time. It deletes the records of later days, which
+// a clock that was ahead has made.
 func (h OthersHistory) dayOf(pool string, begins time.Time) *OthersDay {
 	days := slices.DeleteFunc(h[pool], func(d OthersDay) bool { return d.Begins.After(begins) })
 	if n := len(days); n == 0 || days[n-1].Begins.Before(begins) {
@@ -57,7 +57,7 @@ func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew, wasted
 		today := h.dayOf(p.Pool, begins)
 		hour := int(r.At.Sub(today.Begins) / time.Hour)
 		if hour > 24 {
-			continue // the ledger ends a day of 25 hours a grace later
+			continue // a day of 25 hours: the ledger ends it one grace after midnight
 		}
 		today.Ran |= 1 << hour
 		today.Wasted = wasted[p.Pool]
@@ -89,8 +89,8 @@ func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew, wasted
 	}
 }
 
-// beginWithEqualParts assumes that the other hosts took equal parts on the day before today, or on the history's first
-// day, if it has only a part of that day.
+// beginWithEqualParts assumes that the other hosts took equal parts on the history's first day, which may be recorded
+// only in part, or on the day before today if the history has no day before today.
 func (h OthersHistory) beginWithEqualParts(t *quota.Tariff, today time.Time, hosts int64) {
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
@@ -120,10 +120,10 @@ func liftedLast(days []OthersDay) bool {
 	return false
 }
 
-// Expect returns a report as if others had already taken their expected amounts: the rest of the provider's day in
-// windows of a day, and the part missing from a usual day in sliding windows. own is the amount that this store's
-// jobs took of each pool in its widest window; nil: everything that was taken for schedules. trial is the amount that
-// one slot needs to begin.
+// Expect returns a report as if others had already taken their expected amounts: in windows of a day, the takes
+// expected in the rest of the provider's day; in sliding windows, the takes still missing from a usual day. own is the
+// amount that this store's jobs took of each pool in its widest window; nil: all amounts that were taken for schedules.
+// trial is the amount that one slot needs to begin.
 func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Purpose]quota.Cost,
 	trial quota.Cost) quota.Report {
 	r.Spent = split(r.Spent, own, otherHosts)
@@ -139,8 +139,9 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 			}
 			if !isCautious(days, today) {
 				more := max(gives/8, 1)
-				// After a single refusal, perhaps an event, an eighth is tried. Half of the rest would ruin the day after a
-				// cut: with 300 of 10,000 units left, charts are 8.4 h old on it, instead of 1.4 h.
+				// After a single refusal, which may not come again, an eighth more is tried. Trying half of the rest
+				// of the limit would ruin the day after a cut: if the provider gives 300 of 10,000 units, charts would
+				// be 8.4 h old on that day, instead of 1.4 h.
 				if !single(days) {
 					more = min(more, trial[pool])
 				}
@@ -188,7 +189,7 @@ func drawnByOthers(spent []quota.Spent) quota.Cost {
 	return drawn(spent, func(p quota.Purpose) bool { return !slices.Contains(ours, p) })
 }
 
-// The purposes that Expect gives to amounts taken for schedules, but not for pages of this one.
+// The purposes that Expect and withLess give to takes that brought this schedule no page.
 const (
 	otherHosts quota.Purpose = "other hosts"
 	inVain     quota.Purpose = "in vain"
@@ -209,7 +210,7 @@ func drawn(spent []quota.Spent, is func(quota.Purpose) bool) quota.Cost {
 	return drew
 }
 
-// split returns sums with at most own taken for its purposes, and the rest for another purpose.
+// split leaves each purpose of own at most its amount there, and gives the remainder the purpose rest.
 func split(spent []quota.Spent, own map[quota.Purpose]quota.Cost, rest quota.Purpose) (out []quota.Spent) {
 	for _, s := range spent {
 		if left, ok := own[s.Who.Purpose]; ok {
@@ -302,8 +303,8 @@ func raised(days []OthersDay, today time.Time, pool string, limit int64) string 
 	for n := 2; n < othersDays; n++ {
 		if d := ago(days, today, n); d != nil && d.Stopped != nil {
 			if *d.Stopped < last.Used && *d.Stopped < limit {
-				return fmt.Sprintf("%d %s were counted on the last day without a refusal, above the %d of the last one: %s",
-					last.Used, pool, *d.Stopped, edit)
+				return fmt.Sprintf("%d %s were counted on the last day without a refusal, "+
+					"above the %d at the last refusal: %s", last.Used, pool, *d.Stopped, edit)
 			}
 			return ""
 		}
@@ -311,7 +312,8 @@ func raised(days []OthersDay, today time.Time, pool string, limit int64) string 
 	return ""
 }
 
-// took returns the others' known use of a limit on the day, and the hour when they had used nine tenths of it.
+// took returns the others' known use of a limit on the day, and the time from the day's beginning to the end of the
+// hour when they had reached nine tenths of that use.
 func (d OthersDay) took(limit int64) (whole int64, by time.Duration) {
 	var hours [25]int64
 	copy(hours[:], d.Hours)

@@ -107,7 +107,7 @@ func TestTheOthersUseIsExpectedAgain(t *testing.T) {
 			"others took 220 of 300 units before 11:00Z on each of the last 2 days (if the provider's limit is 80 now, edit units: under pools in costs.yaml): planned for"},
 		{"after a day that used too little to tell: an eighth more", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 98, "others are expected to take 210 of 300 units, less than on earlier days of this week: planned for"},
 		{"a day that used more has shown that it was half as much at most", []seen{{1, 2, 80, 0, 80}, {2, 23, 100, 0, 0}}, 0, 198, "others are expected to take 110 of 300 units, less than on earlier days of this week: planned for; " +
-			"100 units were counted on the last day without a refusal, above the 80 of the last one: if the limit was raised, edit units: under pools in costs.yaml"},
+			"100 units were counted on the last day without a refusal, above the 80 at the last refusal: if the limit was raised, edit units: under pools in costs.yaml"},
 		{"a day above the limit", []seen{{2, 2, 0, 0, 0}, {2, 23, 310, 0, 0}}, 0, 285, "310 units were counted on the last day without a refusal, above the limit of 300: if the limit was raised, edit units: under pools in costs.yaml"},
 		{"a single event: half", []seen{{1, 2, 40, 0, 0}, {2, 2, 40, 200, 0}}, 0, 185, "others took 200 of 300 units before 11:00Z on the last day: 100 are planned for"},
 		{"on this day of last week", week(0, 200, 0, 0, 0, 0, 0, 0), 0, 85, "others took 200 of 300 units before 11:00Z on this day of last week: planned for"},

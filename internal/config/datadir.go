@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// defaultData returns the default directory of the store and the ledger: the unit's directory by systemd, else the
-// directory of the machine, else of the user.
+// defaultData returns the default directory of the store and the ledger: $STATE_DIRECTORY (systemd sets it), else
+// /var/lib/ingest if it exists, else $XDG_STATE_HOME/ingest or ~/.local/state/ingest.
 func defaultData() (string, error) {
 	if dir := os.Getenv("STATE_DIRECTORY"); dir != "" {
 		first, _, _ := strings.Cut(dir, ":")

@@ -6,8 +6,8 @@
 // Sources: https://developers.dailymotion.com/api/platform-api/reference (fields and filters),
 // /reference/understand-api-response (the list, page and limit up to 100), /guides/browse-large-catalogs
 // (1,000 results), /api/platform-api/errors (the body of an error) and /api/platform-api/data-types
-// (nulls, dates, arrays). That a nested object's field is one key with a dot, and that an unknown field is
-// a 400, is known from answers that others published.
+// (nulls, dates, arrays). Answers that others published show that a nested object's field is one key with a dot, and
+// that an unknown field is a 400.
 //
 // Where the sources are silent, the choice is always the stricter one for the caller:
 //   - The provider publishes no limit for reading: the pool "calls" has 10,000 per UTC day. A call over
@@ -15,7 +15,7 @@
 //     ends in a fault.
 //   - Pages after the 1,000th result are empty. A page or limit above 100, a country that is not two
 //     letters, an unknown category, field, filter or order is a 400 that names it.
-//   - A live stream has a duration of null; likes may be withheld, as views are.
+//   - A live stream has a duration of null. Likes may be null (withheld), as views may.
 package dailymotionsim
 
 import (
@@ -30,16 +30,16 @@ import (
 
 // Options configure the stand-in. The zero value serves the catalogue of seed 0, without faults.
 type Options struct {
-	// Seed determines the catalogue, and which calls a fault given in percent hits.
+	// Seed determines the catalogue. It also selects the calls that a fault with a percentage hits.
 	Seed uint64
 
-	// Limits replaces the limit of a pool, in calls per UTC day. There is one: "calls".
+	// Limits replaces the limit of a pool, in calls per UTC day. The only pool is "calls".
 	Limits map[string]int64
 
 	// Faults are tried in order; the first that is due replaces or spoils the call's answer.
 	Faults []Fault
 
-	// Latency is the real time waited before every answer, until the caller goes away.
+	// Latency is the real time that every answer waits. The wait ends early if the caller goes away.
 	Latency time.Duration
 
 	// Now is the upstream's own clock; nil: time.Now. It determines the day, the charts and the Date header.
@@ -64,7 +64,8 @@ func New(o Options) (*Server, error) {
 	calls := standin.Pool{Name: poolCalls, Limit: defaultLimit}
 	for pool, limit := range o.Limits {
 		if pool != poolCalls || limit < 0 {
-			return nil, fmt.Errorf("dailymotionsim: limit %d for pool %q: there is only %q, from 0", limit, pool, poolCalls)
+			return nil, fmt.Errorf("dailymotionsim: limit %d for pool %q: the only pool is %q, and its limit is at least 0",
+				limit, pool, poolCalls)
 		}
 		calls.Limit = limit
 	}
@@ -79,7 +80,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", s.opt.Now().UTC().Format(http.TimeFormat)) // on all answers, since one host sends them
 	switch {
 	case r.Method != http.MethodGet:
-		http.Error(w, "this stand-in is only read: use GET", http.StatusMethodNotAllowed)
+		http.Error(w, "this stand-in answers only GET", http.StatusMethodNotAllowed)
 	case r.URL.Path == "/videos":
 		s.serveVideos(w, r)
 	case r.URL.Path == "/sim/ledger":

@@ -19,7 +19,7 @@ import (
 // JudgeFreshness says which series are late, and why.
 func JudgeFreshness(_ *Doctor, st standing.Standing) Finding {
 	if st.StoreErr != nil {
-		return noFinding // store reports it
+		return noFinding // the check "store" reports it
 	}
 	check := report.ChartsCheck(st)
 	trouble, _ := st.Trouble()
@@ -35,7 +35,7 @@ func JudgeFreshness(_ *Doctor, st standing.Standing) Finding {
 	case trouble == standing.Empty || trouble == standing.Shrunk:
 		advice = st.Charts.Cure().Advice
 	case trouble == standing.Absent:
-		advice = "wait until there is such a chart, or take it out of regions: in the config"
+		advice = "wait until the provider has such a chart, or take its region out of regions: in the config"
 	}
 	if at := st.GivenBack(); at.Reason != "" {
 		lines = append(lines, fmt.Sprintf("the last run ended at %s: %s", at.Series().String(), oneLine(at.Reason)))
@@ -51,7 +51,7 @@ func lateLines(st standing.Standing) (lines []string) {
 			continue
 		}
 		line := series.String()
-		if reason := series.Reason; reason != "" && !said[reason] { // as it was recorded then
+		if reason := series.Reason; reason != "" && !said[reason] { // the reason that was recorded when the slot ended
 			line, said[reason] = series.WithReason(), true
 		}
 		lines = append(lines, oneLine(line))
@@ -62,21 +62,21 @@ func lateLines(st standing.Standing) (lines []string) {
 // JudgeContact says whether the upstream answered the calls of runs.
 func JudgeContact(d *Doctor, st standing.Standing) Finding {
 	if st.Contact == nil || st.Contact.AskedAt.IsZero() {
-		return noFinding // store reports it, or nothing was asked
+		return noFinding // the check "store" reports it, or no call was made
 	}
 	says := d.Provider + " " + report.UpstreamText(st)
 	if st.Upstream.Cause == standing.KeyRefused {
-		return fail(BadKey, says+", and nothing is fetched since",
-			"give a key that it accepts; ingest doctor --online asks once more and says why it is refused")
+		return fail(BadKey, says+", and nothing has been fetched since",
+			"give a key that the provider accepts; ingest doctor --online asks again and says why it is refused")
 	}
 	if st.Upstream.Cause == standing.UpstreamSilent {
-		return fail(Unavailable, says, "ingest slots shows the calls' outcomes: an error of the provider passes; "+
-			"else see the network (DNS, firewall, proxy); ingest doctor --online asks once more")
+		return fail(Unavailable, says, "ingest slots shows the calls' outcomes: the provider's errors pass "+
+			"by themselves; otherwise check the network (DNS, firewall, proxy); ingest doctor --online asks once more")
 	}
 	return okf("%s", says)
 }
 
-// judgeAnswers says how many answers of the last day had too little to be believed.
+// judgeAnswers says how many answers had too few videos to be believed, if the newest of them is of the last day.
 func judgeAnswers(d *Doctor, about store.Summary) Finding {
 	c := about.Contact
 	if c.Suspects == 0 || d.now().Sub(c.SuspectAt) >= 24*time.Hour {
@@ -84,7 +84,7 @@ func judgeAnswers(d *Doctor, about store.Summary) Finding {
 	}
 	return warn(fmt.Sprintf("%s lacked too many of the videos that were asked for, the newest %s",
 		term.Plural(int(c.Suspects), "answer"), term.Stamp(c.SuspectAt)),
-		fmt.Sprintf("nothing was deleted for that, and the videos (%s) are asked for again; ingest slots names the slots",
+		fmt.Sprintf("no video was deleted because of that; %s will be requested again; ingest slots names the slots",
 			term.Plural(int(about.InDoubt), "video")))
 }
 
@@ -125,7 +125,7 @@ func judgeSlots(d *Doctor, slots store.SlotSummary) Finding {
 	switch {
 	case len(stuck) > 0:
 		return warn(strings.Join(listed, "; "),
-			"the next ingest run takes it over; if it stays, nothing runs: see the timer, cron or serve")
+			"the next ingest run takes such a slot over; if it stays stuck, nothing runs: see the timer, cron or serve")
 	case len(failed) > 0:
 		return warn(fmt.Sprintf("%d failed in the last day; %s", len(failed), strings.Join(listed, "; ")),
 			"ingest slots --outcome failed shows them all")
@@ -134,13 +134,13 @@ func judgeSlots(d *Doctor, slots store.SlotSummary) Finding {
 		lacking := term.Texts(slots.Lacking,
 			func(s ingest.Slot) string { return s.Series().String() + ": " + oneLine(s.Reason) })
 		return warn(strings.Join(shortenList(3, lacking, "more incomplete"), "; "),
-			"ingest backfill status ID says all that a backfill lacks; planned with --again it is listed once more")
+			"ingest backfill status ID shows all that a backfill lacks; to list it once more, plan it with --again")
 	}
 	if lost := report.LostTicks(report.NewSlotsDocument(slots.Ended, nil).Slots, len(slots.Latest.Known())); lost != "" {
-		return warn(lost, "ingest slots --outcome skipped, and missed, say which; "+
-			"see whether each machine runs, works, and runs as often as the schedule wants")
+		return warn(lost, "ingest slots --outcome skipped (or missed) shows them; "+
+			"check that each machine is up, and that ingest works there and runs as often as the schedule wants")
 	}
-	return okf("no claim is stuck, none failed in the last day")
+	return okf("no slot is stuck, and none failed in the last day")
 }
 
 // checkHooks says whether the hooks can receive events, and did.
@@ -149,7 +149,7 @@ func checkHooks(ctx context.Context, d *Doctor) Finding {
 		return noFinding
 	}
 	if err := d.Config.CheckHooks(); err != nil {
-		return warn(err.Error(), "its events are kept for three days, and sent once this is mended")
+		return warn(err.Error(), "the hook's events are kept for three days, and sent when this is corrected")
 	}
 	st, err := stand(ctx, d)
 	if err != nil || st.StoreErr != nil {
@@ -157,7 +157,7 @@ func checkHooks(ctx context.Context, d *Doctor) Finding {
 	}
 	if c := st.Hooks; c.State != standing.Good {
 		return warn(fmt.Sprintf("%s, since %s", oneLine(c.Err.Error()), term.Stamp(c.Since)),
-			"mend it: it is tried again at "+term.Stamp(c.RetryAt))
+			"correct that; the hook is tried again at "+term.Stamp(c.RetryAt))
 	}
 	return okf("%d received all events", len(d.Config.Hooks))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// coursed returns a site whose videos have courses, and whose rows have gains.
+// coursed returns a site whose first video has a course (its ranks in past charts), and whose rows have gained views.
 func coursed() (*pages.Site, *report.Documents) {
 	s, docs := newSite(), charted(3, "title")
 	short := docs.Chart
@@ -79,7 +79,7 @@ func TestAChartIsFilteredByCategoryAndLength(t *testing.T) {
 		}
 	}
 	if answer := get(t, s, "/charts/US?length=7"); answer.StatusCode != http.StatusNotFound {
-		t.Errorf("a length that there is not: %d, want %v", answer.StatusCode, http.StatusNotFound)
+		t.Errorf("a length that is no filter: %d, want %v", answer.StatusCode, http.StatusNotFound)
 	}
 }
 
@@ -112,11 +112,11 @@ func TestTwoChartsAreShownSideBySide(t *testing.T) {
 		}
 	}
 	if answer := get(t, s, "/charts/US?beside=DE&only=x"); answer.StatusCode != http.StatusNotFound {
-		t.Errorf("%d, want %v", answer.StatusCode, http.StatusNotFound)
+		t.Errorf("only=x: %d, want %v", answer.StatusCode, http.StatusNotFound)
 	}
 }
 
-// Beyond eight regions a list has all of them by name; a category's chart has its own title.
+// With more than eight regions, a list names all of them; a category's chart has its own title.
 func TestManyRegionsAreChosenByName(t *testing.T) {
 	s, docs := newSite(), filled()
 	docs.Regions = func(context.Context) (report.RegionsDocument, error) {

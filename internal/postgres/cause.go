@@ -48,7 +48,7 @@ var Damaged = Cause{"its files are damaged", "restore the database from a backup
 func CauseOf(err error) Cause {
 	var answer *pgconn.PgError
 	wrong, cure := certificate.Refused(err,
-		"name the authority that signed it with ?sslrootcert=FILE; the name in it must be the name of the host")
+		"set ?sslrootcert=FILE to the authority that signed it; the server's certificate must name the host")
 	switch {
 	case errors.As(err, &answer):
 		for n := len(answer.Code); n >= 2; n-- {

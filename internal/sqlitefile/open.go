@@ -32,10 +32,11 @@ type Querier interface {
 // Undefended is a parameter for a connection that reads a damaged schema, which SQLite's defensive mode forbids.
 const Undefended = "_pragma=writable_schema(1)"
 
-// DSN returns the name of the file for the driver. SQLite obeys parameters only in the file: form of a name; a path
-// in it may hold any character, escaped. Temporary files stay in memory: in a container whose root is read-only no
-// directory may take them. The file may come from another machine: its schema calls no function that acts outside the
-// database, its pages are checked as they are read, and no statement damages it. https://www.sqlite.org/security.html
+// DSN returns the name of the file for the driver. SQLite obeys parameters only in a name that begins with "file:";
+// the path in it is escaped. Temporary files stay in memory, since a container whose root is read-only may have no
+// directory for them. The file may come from another machine, so its schema may not call functions that act outside
+// the database, SQLite checks its pages as it reads them, and no statement can damage the database unless params has
+// Undefended. https://www.sqlite.org/security.html
 func DSN(path string, params ...string) string {
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(Resolve(path))}
 	if !strings.HasPrefix(name.Path, "/") {
@@ -48,7 +49,8 @@ func DSN(path string, params ...string) string {
 	return name.String() + "?" + strings.Join(params, "&")
 }
 
-// Resolve returns a path without links in its directory, for SQLite, which from then on follows none to the file.
+// Resolve returns the path with the links in its directory resolved. From then on SQLite does not
+// follow a link at that path.
 func Resolve(path string) string {
 	if dir, err := ownfile.Resolve(filepath.Dir(path)); err == nil {
 		path = filepath.Join(dir, filepath.Base(path))
@@ -57,8 +59,8 @@ func Resolve(path string) string {
 	return path
 }
 
-// Open returns a pool of at most n connections to the file, and keeps them all. Nothing is opened before the first
-// query.
+// Open returns a pool of at most n connections to the file. The first query opens the file, and the pool keeps idle
+// connections open.
 func Open(path string, n int, params ...string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", DSN(path, params...))
 	if err != nil {
@@ -84,8 +86,9 @@ func Each(ctx context.Context, q Querier, f func(*sql.Rows) error, query string,
 	return rows.Err()
 }
 
-// Code returns SQLite's primary result code; 0 if err is not from SQLite. A shared-memory file that cannot grow counts
-// as a full disk, since SQLite reports both with that code. https://www.sqlite.org/rescode.html
+// Code returns SQLite's primary result code; 0 if err is not from SQLite. SQLITE_IOERR_SHMSIZE counts as
+// SQLITE_FULL, since SQLite reports it when a full disk has no room for the -shm file.
+// https://www.sqlite.org/rescode.html
 func Code(err error) int {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	switch {
@@ -97,9 +100,9 @@ func Code(err error) int {
 	return e.Code() & 0xff
 }
 
-// Explain adds to SQLite's error that it cannot open the file at path, or one beside it, the system's reason, if that
-// is Forbidden or that too many files are open. An error of a file that the user cannot open or write is
-// fs.ErrPermission.
+// Explain adds the system's reason to SQLite's error that it cannot open the file at path or one beside it, but only
+// if the reason is Forbidden or too many open files. SQLite's errors that the file cannot be written become
+// fs.ErrPermission, their text unchanged.
 func Explain(path string, err error) error {
 	switch Code(err) {
 	case sqlite3.SQLITE_CANTOPEN:
@@ -124,8 +127,8 @@ func Forbidden(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// LockPath returns the path of the lock file of the database at path: quota.lock of quota.db. A person who deletes
-// quota.db* leaves it, so that it still shows that there was a database.
+// LockPath returns the path of the lock file of the database at path: quota.lock of quota.db. If a person
+// deletes quota.db*, the lock file stays and still shows that there was a database.
 func LockPath(path string) string { return strings.TrimSuffix(path, ".db") + ".lock" }
 
 // forbidden is an error of SQLite that the user cannot open or write a file.
@@ -220,9 +223,10 @@ const (
 	PageSize   = 4096
 )
 
-// CopyReadable copies a damaged database with the beginning of a new one, fresh: its header, or its first page, which
-// also says where each table begins. The header controls how SQLite reads every page, and differs between databases of
-// one program only in the number of pages. https://www.sqlite.org/fileformat2.html#the_database_header
+// CopyReadable copies a damaged database and replaces the copy's beginning with size bytes of a new one, fresh: the
+// header, or the first page, which also says where each table begins. The header controls how SQLite reads every page,
+// and differs between databases of one program only in the number of pages.
+// https://www.sqlite.org/fileformat2.html#the_database_header
 func CopyReadable(from *os.File, to, fresh string, size int64) error {
 	const counterAt, pagesAt, validForAt = 24, 28, 92
 	page, err := os.ReadFile(fresh)
@@ -264,8 +268,8 @@ func copyTo(from io.Reader, to string) error {
 	return err
 }
 
-// Publish gives the database at draft the name path, in the same directory or one above, which must be free: otherwise
-// the error is fs.ErrExist. When it returns, the name is on the disk.
+// Publish gives the database at draft the name path. draft is in the same directory or below it. If path exists, the
+// error is fs.ErrExist. When Publish returns, the name is on the disk.
 func Publish(draft, path string) error {
 	root, err := ownfile.OpenRoot(filepath.Dir(path))
 	if err != nil {

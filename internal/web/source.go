@@ -17,15 +17,15 @@ import (
 // Source reads data for the metrics and the status page. Its functions must be safe for concurrent use and change
 // nothing. Spent, Ledger, Cost and Emergency are only called after Quota has answered.
 type Source struct {
-	// Quota returns the document of ingest quota --json, and the facts that it was made of: it asks the ledger, and
-	// store returns the facts of the store once they are read.
+	// Quota returns the document of ingest quota --json, and the facts behind it. It asks the ledger, and calls store,
+	// which reads the store's facts or waits until they are read.
 	Quota func(ctx context.Context, store func() standing.Facts) (report.QuotaDocument, standing.Facts, error)
 	// Slots returns the slots that ingest slots --since prints, newest first.
 	Slots func(ctx context.Context, since time.Time) ([]report.SlotDocument, error)
-	// Spent returns the ledger's counts since a time, in parts of the length every.
+	// Spent returns the ledger's counts since a time. If every is not 0, each part of that length has its own.
 	Spent func(ctx context.Context, since time.Time, every time.Duration) ([]quota.Spent, error)
-	// DayPrice returns the most that a day of the schedule costs, or would cost if each chart were fetched at the interval
-	// every.
+	// DayPrice returns the highest price of a day of the schedule, by pool. If every is not 0, each chart is fetched once
+	// per that interval instead.
 	DayPrice  func(every time.Duration) (map[string]int64, error)
 	Ledger    func(ctx context.Context) (report.LedgerDocument, error)
 	Kept      func(ctx context.Context) (ingest.Kept, error)
@@ -92,8 +92,8 @@ func (s *Status) overview(ctx context.Context) overview {
 	return o
 }
 
-// shared returns a context for a read that serves every reader: it outlives the request that asked first, though not
-// its time.
+// shared returns a context for a read that serves every reader. The end of the first request does not cancel it, but
+// that request's deadline does (readWithin if it has none).
 func shared(ctx context.Context) (context.Context, context.CancelFunc) {
 	until, ok := ctx.Deadline()
 	if !ok {
@@ -110,7 +110,7 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 		spent, read, err := source.Quota(ctx, store)
 		if err == nil {
 			spent.Data = "" // visitors need not know a path of this machine
-			// The amount is in a local file, and a store that hangs may have used up the request's time.
+			// A local file has the amount: it is read even if a hanging store has used up the request's time.
 			o.Emergency, err = source.Emergency(context.WithoutCancel(ctx), o.At.Add(-day))
 		}
 		if left = read; err == nil {
@@ -140,15 +140,15 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 	return o
 }
 
-// stand judges the facts.
+// stand sets the standing and the freshness from the facts.
 func (o *overview) stand(f standing.Facts) {
 	if o.Standing, o.Fresh = standing.At(f), nil; f.StoreErr == nil {
 		o.Fresh = new(report.NewFreshness(o.Standing))
 	}
 }
 
-// together reads parts of one answer at the same time. No part writes data that another one reads. A part that panics
-// does so in the caller, where it ends one request and not the process.
+// together reads parts of one answer at the same time. No part writes data that another one reads. If a
+// part panics, together panics in the caller, so that only the request ends and not the process.
 func together(parts ...func()) {
 	var reading sync.WaitGroup
 	panics := make(chan any, len(parts))
@@ -168,7 +168,7 @@ func together(parts ...func()) {
 	}
 }
 
-// admitted returns how many calls with a known cost make up the spends.
+// admitted returns the number of calls behind the spends. It leaves out methods whose cost is not known.
 func admitted(spent []report.SpentDocument, cost func(string) (quota.Cost, error)) int64 {
 	calls := map[quota.Who]int64{}
 	for _, s := range spent {

@@ -49,8 +49,8 @@ func playlistNotFound() *answer {
 }
 
 // refusal is the answer for a reached limit: perMinute, or a pool with its limit per day. The pool of 10,000 units
-// answers 403 with HTML in its message. The other pools answer 429 with the reason of a burst limit, and only
-// quota_unit distinguishes the two.
+// answers 403 with HTML in its message. The other pools answer 429 with the reason of a burst limit; quota_unit shows
+// that the limit is per day.
 func refusal(name string, poolLimit int64) *answer {
 	switch name {
 	case perMinute:

@@ -77,8 +77,8 @@ func findVideos(cat catalogue, q *request, types []string, region string) []hit 
 	return hits
 }
 
-// findChannels finds the channels whose names match, which come before the videos. It finds none for a query without
-// words, or with a channel or a time range.
+// findChannels finds the channels whose names match; search lists them before the videos. It finds none for a query
+// without words, or with a channel or a time range.
 func findChannels(cat catalogue, q *request, types []string) []hit {
 	bounded := q.get("channelId")+q.get("publishedAfter")+q.get("publishedBefore") != ""
 	if len(types) > 0 && !slices.Contains(types, "channel") || q.get("q") == "" || bounded {

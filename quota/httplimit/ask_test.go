@@ -82,7 +82,7 @@ func TestAProgramAsksForItsClients(t *testing.T) {
 		t.Errorf("violated: got %v, want %v", problem.Violated, want)
 	}
 	for body, want := range map[string]int64{
-		`{"client": "user-7", "cost": 0}`:                     1, // a look
+		`{"client": "user-7", "cost": 0}`:                     1, // only looks: no charge
 		`{"client": "user-8"}`:                                2,
 		`{"client": "ann@example.com", "plan": "starter"}`:    29,
 		`{"client": "192.0.2.1"}`:                             2,
@@ -92,7 +92,7 @@ func TestAProgramAsksForItsClients(t *testing.T) {
 			t.Errorf("%s: %d %+v %+v, want 200 and %v", body, resp.StatusCode, answer, problem, want)
 		}
 	}
-	s.wants(http.StatusOK, 2, ann) // 192.0.2.1 itself: one client by either way
+	s.wants(http.StatusOK, 2, ann) // ann is 192.0.2.1, which one question above has charged
 	s.wants(http.StatusTooManyRequests, 1, ann)
 	for body, want := range map[string]string{
 		`{"client": ""}`:                         "client has 0 bytes",
@@ -130,7 +130,7 @@ func TestSeveralIdentitiesAreChargedTogether(t *testing.T) {
 		}
 	}
 	if _, answer, _ := s.post(caller, `{"client": "u1"}`); answer.Limits[0].Remaining != 0 {
-		t.Errorf("%+v left of a fifth request, want Remaining 0", answer)
+		t.Errorf("u1's fifth request: %+v, want Remaining 0", answer)
 	}
 }
 
@@ -192,13 +192,14 @@ func TestProxiesAskBeforeTheyPassOn(t *testing.T) {
 			}
 			s.wants(http.StatusOK, 2, "198.51.100.7:1")
 			if got := s.authorize(caller, "/auth", form[len(form)-2:]...).StatusCode; got != 429 {
-				t.Errorf("%d for the eleventh of 10, want 429", got)
+				t.Errorf("%d for the eleventh unit of 10, want 429", got)
 			}
 		})
 	}
 }
 
-// The same key within a window is one charge, also if two ask at once; another client's is its own.
+// Requests of a client with the same key are charged once in a window, also if two come at once. Another
+// client's equal key is another key.
 func TestTheSameKeyIsOneCharge(t *testing.T) {
 	s := newAsking(t, httplimit.Config{Limits: perMinute(3)})
 	ask := func(client, key string) (int, int64) {
@@ -227,7 +228,8 @@ func TestTheSameKeyIsOneCharge(t *testing.T) {
 	if status, left := ask("a", "1"); status != 200 || left != 2 {
 		t.Errorf("a window later: %d with %d left, want 200 and 2", status, left)
 	}
-	// Two that come at once are charged once: the ledger answers the first question of each before any other.
+	// Two requests that come at once are charged once. The second one comes after the first has looked for its key, and
+	// before the first is charged.
 	ledger := &atOnce{}
 	s = newAsking(t, httplimit.Config{Limits: perMinute(3), Ledger: ledger})
 	ledger.twin = func() { ask("a", "x") }
@@ -239,7 +241,8 @@ func TestTheSameKeyIsOneCharge(t *testing.T) {
 	}
 }
 
-// atOnce has another question answered between the first and the second one.
+// atOnce runs twin, another request, between the first and the second take: after a request has looked for its key and
+// before it is charged.
 type atOnce struct {
 	memledger.Ledger
 	asked int
@@ -253,7 +256,8 @@ func (l *atOnce) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 	return l.Ledger.Take(ctx, a)
 }
 
-// The boundary, through /v1/limits: 100 just before a minute turns and 100 just after it are 100 in any 60 seconds.
+// The limit holds across a minute's boundary, through /v1/limits too: of 100 requests just before it and 100 just after
+// it, 100 are admitted.
 func TestTheBoundaryHoldsForThoseWhoAsk(t *testing.T) {
 	clock := quotatest.NewClock(noon)
 	s := newAsking(t, httplimit.Config{Ledger: &memledger.Ledger{Now: clock.Now}, Limits: perMinute(100)})

@@ -16,7 +16,7 @@ func Example() {
 		Ledger: &memledger.Ledger{},
 		Limits: []httplimit.Limit{{Quota: 60, Window: time.Minute}, {Quota: 1000, Window: time.Hour}},
 		Routes: []httplimit.Route{{Name: "search", Pattern: "GET /search", Cost: 5}},
-		// The load balancer appends the address that it serves to X-Forwarded-For.
+		// The load balancer appends its client's address to X-Forwarded-For.
 		Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 	})
 	if err != nil {
@@ -38,7 +38,7 @@ func Example() {
 	// 12 allowed, 1 refused
 }
 
-// Clients with a token have the plan that it names. Only the hash of a token is kept.
+// A client with a token has the plan of that token. The configuration holds only the token's hash.
 func ExampleToken() {
 	limiter, err := httplimit.New(httplimit.Config{
 		Ledger: &memledger.Ledger{},

@@ -47,7 +47,7 @@ func drainRecord(r *rig) {
 		}
 		refused := r.refuses(1, 0)
 		if p := refused.Pools[0]; !p.Drain.Equal(d) || !p.LastDrain.Equal(d) {
-			r.Fatalf("drained by %+v, which reads %+v, the last %+v", d, p.Drain, p.LastDrain)
+			r.Fatalf("drained by %+v: the drain is %+v and the last %+v, want the same", d, p.Drain, p.LastDrain)
 		}
 		byHand, unknown := d.At, time.Time{}
 		if d.By == quota.ByUnknown {
@@ -55,10 +55,10 @@ func drainRecord(r *rig) {
 		}
 		if r.clock.Set(d.Until); refused.Refusal.Probe != d.Probe || !refused.Refusal.ByHand.Equal(byHand) ||
 			!refused.Refusal.Unknown.Equal(unknown) {
-			r.Fatalf("drained by %+v: %+v", d, *refused.Refusal)
+			r.Fatalf("drained by %+v: the refusal is %+v", d, *refused.Refusal)
 		}
 		if p := r.take(0).Pools[0]; !p.Drain.Equal(quota.Drain{}) || !p.LastDrain.Equal(d) {
-			r.Fatalf("after %+v it is %+v, the last %+v", d, p.Drain, p.LastDrain)
+			r.Fatalf("after the end of %+v the drain is %+v and the last %+v, want none and the same", d, p.Drain, p.LastDrain)
 		}
 	}
 	reset := quota.Drain{Until: r.clock.Now().Add(time.Second).Truncate(time.Second), By: quota.ByReset}
@@ -68,7 +68,7 @@ func drainRecord(r *rig) {
 	}
 	r.clock.Set(reset.Until)
 	if p := r.take(0).Pools[0]; !p.LastDrain.Equal(reset) {
-		r.Fatalf("reset by %+v, which reads %+v", reset, p.LastDrain)
+		r.Fatalf("reset by %+v: the last drain is %+v, want the same", reset, p.LastDrain)
 	}
 	if err := r.ledger.Drain(r.Context(), r.account, "units", quota.Drain{}); err != nil {
 		r.Fatal(err)
@@ -78,8 +78,8 @@ func drainRecord(r *rig) {
 	}
 }
 
-// drainUnknown checks that no other drain replaces, shortens or lifts one by ByUnknown: only a later one by ByUnknown
-// may, and may end at once.
+// drainUnknown checks that a pool closed by ByUnknown opens early only by a later drain by ByUnknown that ends at once.
+// Every other drain can only prolong it.
 func drainUnknown(r *rig) {
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	unknown := func(closed, until int) quota.Drain {

@@ -21,15 +21,15 @@ var causes = map[string]cause{
 	"ASK":       cluster,
 	"CROSSSLOT": cluster,
 	"CLUSTERDOWN": {"the cluster is down: some of its slots have no master",
-		"see redis-cli cluster info; it goes on by itself once they have"},
+		"see redis-cli cluster info; it goes on by itself once all slots have a master"},
 	"OOM": {"the server is out of memory", "raise maxmemory, or remove the data that fill it"},
 	"READONLY": {"the server is a replica, which takes no writes",
 		"name the master in the ledger's URL, or use redis+sentinel://"},
 	"NOREPLICAS": {"the server has too few replicas to write", "start its replicas, or lower min-replicas-to-write"},
 	"MASTERDOWN": {"the replica has lost its master", "name the master in the ledger's URL, or use redis+sentinel://"},
 	"LOADING":    {"the server is loading its data", "wait: it answers when it has loaded them"},
-	"MISCONF":    {"the server cannot save its data, and takes no writes", "free its disk, see its log"},
-	"BUSY":       {"the server is busy with another's script", "redis-cli SCRIPT KILL ends it"},
+	"MISCONF":    {"the server cannot save its data, and takes no writes", "free space on its disk, and see its log"},
+	"BUSY":       {"the server is busy with another client's script", "redis-cli SCRIPT KILL ends it"},
 	"NOAUTH":     password,
 	"WRONGPASS":  password,
 	"NOPERM":     rights,
@@ -40,7 +40,7 @@ var (
 		"use redis+cluster:// instead of redis:// in the ledger's URL (rediss+cluster:// with TLS)"}
 	password = cause{"user or password is refused", "check user and password in the ledger's URL"}
 	rights   = cause{"the user lacks some rights",
-		"give it all of ACL SETUSER in docs/hosts.md; ingest doctor names the missing ones"}
+		"give it all rights of the line ACL SETUSER in docs/hosts.md; ingest doctor names the missing ones"}
 )
 
 // causeOf returns the cause of an answer; the zero cause if it is not known. Some causes have no first word of their
@@ -62,7 +62,7 @@ func causeOf(word, text string) cause {
 		return cause{"the server has too many connections", "raise maxclients, or close some"}
 	case strings.HasPrefix(text, "ERR unknown command"):
 		return cause{"the server has renamed or disabled a command that the ledger needs",
-			"take out the rename-command lines for the commands of ACL SETUSER in docs/hosts.md"}
+			"remove its rename-command lines for the commands that the line ACL SETUSER in docs/hosts.md lists"}
 	}
 	return cause{}
 }
@@ -70,7 +70,7 @@ func causeOf(word, text string) cause {
 // silenceOf returns the cause of an error of the network; the zero cause if it is not known.
 func silenceOf(err error, timeout time.Duration) cause {
 	wrong, cure := certificate.Refused(err,
-		"name the authority that signed it with SSL_CERT_FILE=FILE; the name in it must be the URL's host")
+		"set SSL_CERT_FILE=FILE to the authority that signed it; the server's certificate must name the URL's host")
 	switch slow := net.Error(nil); {
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return cause{"the server does not speak TLS there", "use redis:// in the ledger's URL, or the port that speaks TLS"}
@@ -85,7 +85,7 @@ func silenceOf(err error, timeout time.Duration) cause {
 			"see that it runs (redis-cli -h HOST ping), and check host and port in the ledger's URL"}
 	case errors.As(err, &slow) && slow.Timeout():
 		return cause{fmt.Sprintf("the server does not answer within %v", timeout), "see that it runs and is not paused: " +
-			"redis-cli -h HOST ping; where the answer takes longer, ?timeout=2s in the ledger's URL"}
+			"redis-cli -h HOST ping; if answers take longer, add ?timeout=2s to the ledger's URL"}
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return cause{"the server closed the connection",
 			"see its log; if it speaks TLS there, use rediss:// in the ledger's URL"}

@@ -92,7 +92,7 @@ func TestHangIsBoundedByTheTimeOut(t *testing.T) {
 	}
 }
 
-// The client library re-sends commands without a reply by default.
+// By default, the client library sends a command again if its reply is lost.
 func TestLostReplyIsAnErrorAndNotASecondCharge(t *testing.T) {
 	s := redisServer(t)
 	cluster := redisServer(t, "--cluster-enabled", "yes")
@@ -100,7 +100,7 @@ func TestLostReplyIsAnErrorAndNotASecondCharge(t *testing.T) {
 	await(t, func(ctx context.Context) error { return cluster.client.Set(ctx, "k", "", 0).Err() })
 	for kind, s := range map[string]*server{"redis:": s, "redis+cluster:": cluster} {
 		proxy := faulty.Before(t, fmt.Sprintf("127.0.0.1:%d", s.port))
-		if kind == "redis+cluster:" { // the clients of a Cluster learn the server's address
+		if kind == "redis+cluster:" { // clients of a Cluster connect to the address that the server announces
 			_, port, _ := net.SplitHostPort(proxy.Addr())
 			s.client.ConfigSet(t.Context(), "cluster-announce-port", port)
 		}
@@ -176,7 +176,7 @@ func TestClockFarFromTheCallersIsUnavailable(t *testing.T) {
 			t.Errorf("post, %v apart: %v, want error %v", gap, err, quota.ErrUnavailable)
 		}
 	}
-	for _, gap := range []time.Duration{-31 * time.Second, 31 * time.Second} { // more than is trusted
+	for _, gap := range []time.Duration{-31 * time.Second, 31 * time.Second} { // above the ask's own gap of 30 s
 		a := benchAsk("a", 1, 100, "units")
 		a.Now, a.Gap = time.Now().Add(gap), 30*time.Second
 		_, err := l.Take(t.Context(), a)
@@ -200,7 +200,7 @@ func TestClockBehindTheNewestEntryIsUnavailable(t *testing.T) {
 	a := benchAsk("a", 1, 100, "units")
 	a.Now, a.Midnights = time.Time{}, quota.Midnights(c.now, time.UTC)
 	first := take(t, l, a)
-	a.Grace = 0 // 60 s are trusted
+	a.Grace = 0 // the ledger tolerates a clock up to 60 s behind its newest entry
 	c.set(c.now.Add(-50 * time.Second))
 	if d := take(t, l, a); !d.At.Equal(first.At) {
 		t.Errorf("a clock that stepped back 50 s gave an entry of %v, before the newest of %v", d.At, first.At)
@@ -331,7 +331,7 @@ func TestRefusesHostileAsks(t *testing.T) {
 	if n := s.client.DBSize(t.Context()).Val(); n != 0 {
 		t.Errorf("%d keys were written, want 0", n)
 	}
-	// Any other name is a name, also of a pool.
+	// All other names are accepted, of pools, regions and methods.
 	a := benchAsk("a", 1, 100, "{x} \r\n\x00:y")
 	a.Who = quota.Who{Purpose: quota.Manual, Region: "a\x00b", Method: strings.Repeat("m", 300)}
 	take(t, l, a)

@@ -73,7 +73,7 @@ func (a *Account[M]) Newest(ask quota.Ask) (newest time.Time) {
 	return newest
 }
 
-// Decide decides, and changes nothing.
+// Decide decides, and charges nothing.
 func (a *Account[M]) Decide(ask quota.Ask, clock, now time.Time) (quota.Decision, error) {
 	facts := make([]quota.PoolFacts, len(ask.Charges))
 	for i, c := range ask.Charges {
@@ -105,7 +105,8 @@ func (a *Account[M]) Draw(ask quota.Ask, clock, now time.Time) (quota.Decision, 
 // Refund gives back the decision's charges; a may be nil.
 func (a *Account[M]) Refund(d quota.Decision, now time.Time) error {
 	if !d.Allowed || now.Sub(d.At) > protocol.RefundWithin {
-		return fmt.Errorf("%w: refused, or taken at %s", quota.ErrNotRefundable, d.At.UTC().Format(time.DateTime+"Z"))
+		return fmt.Errorf("%w: the take was refused, or was at %s, too long ago", quota.ErrNotRefundable,
+			d.At.UTC().Format(time.DateTime+"Z"))
 	}
 	if a == nil {
 		return fmt.Errorf("%w: the account is empty", quota.ErrNotRefundable)
@@ -124,7 +125,7 @@ func (a *Account[M]) Refund(d quota.Decision, now time.Time) error {
 	return nil
 }
 
-// Post records spends at their own time, or now if that is earlier. Those beyond the horizon are ignored.
+// Post records spends at their own time, or now if that is earlier. It ignores spends older than the horizon.
 func (a *Account[M]) Post(ask quota.Ask, at, now time.Time) {
 	if at.After(now) {
 		at = now
@@ -256,7 +257,7 @@ func (l *Log[M]) Insert(at time.Time, amount int64, who quota.Who, precision tim
 	return l.number
 }
 
-// dropEmptied removes the newest entry if it is empty and not later than before; see Remove.
+// dropEmptied removes the newest entry if its amount is 0 and its time is at most the parameter before; see Remove.
 func (l *Log[M]) dropEmptied(before int64) {
 	if n := len(l.Entries); n > 0 && l.Entries[n-1].Amount == 0 && l.Entries[n-1].At <= before {
 		l.Entries = l.Entries[:n-1]
