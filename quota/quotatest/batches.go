@@ -332,6 +332,18 @@ var unattributed = []Case{
 		r.clock.Set(noon.Add(63 * time.Minute))
 		r.used(1)
 	}},
+	{ID: "G5", Name: "a row is netted against the charge of a snapshot that a younger one with one window has replaced",
+		check: func(r *rig) {
+			r.begin(per(time.Hour, 100), per(24*time.Hour, 100))
+			r.clock.Set(noon.Add(10 * time.Minute))
+			r.raises(r.snapshot(noon.Add(4*time.Minute), 0, 12)) // charged an hour before
+			younger := r.snapshot(noon.Add(6*time.Minute), 0, 0)
+			younger.Windows = younger.Windows[:1]
+			r.raises(younger)
+			r.used(0, 12)
+			r.rows(r.row("away", 1, noon.Add(2*time.Minute), 5))
+			r.used(5, 12)
+		}},
 	{ID: "G5", Name: "two hosts, one of them away: nothing is spent twice, and nothing is lost",
 		Needs: Evict, check: func(r *rig) {
 			const limit = 50

@@ -79,6 +79,7 @@ type PoolPlan struct {
 	Lifted int64
 
 	now       int64
+	horizon   int64
 	before    []Raised     // the old list, the oldest first
 	takenBack []Entry      // charged, but not used
 	rows      []plannedRow // in the order of the batch
@@ -99,7 +100,7 @@ func (b Batch) Plan(f RemoteFacts) Plan {
 	pools := map[string]*PoolPlan{}
 	pool := func(name string) *PoolPlan {
 		if pools[name] == nil {
-			pools[name] = &PoolPlan{Pool: name, now: f.Now}
+			pools[name] = &PoolPlan{Pool: name, now: f.Now, horizon: f.Horizon}
 		}
 		return pools[name]
 	}
@@ -130,7 +131,7 @@ func (b Batch) Plan(f RemoteFacts) Plan {
 		pool(u.Pool).snapshots = append(pool(u.Pool).snapshots, u.raised())
 	}
 	for _, name := range slices.Sorted(maps.Keys(pools)) {
-		pools[name].mark(f.Raised[name], f.Horizon)
+		pools[name].mark(f.Raised[name])
 		p.Pools = append(p.Pools, *pools[name])
 	}
 	return p
@@ -186,8 +187,8 @@ func (r Row) entry(now int64) Entry {
 
 // mark drops snapshots before the horizon, and snapshots that are not younger than the last one of their generation
 // that the pool was raised to. It adds the others to Raised.
-func (p *PoolPlan) mark(before []Raised, horizon int64) {
-	old := func(r Raised) bool { return p.now-min(r.At, p.now) >= horizon }
+func (p *PoolPlan) mark(before []Raised) {
+	old := func(r Raised) bool { return p.now-min(r.At, p.now) >= p.horizon }
 	p.before = slices.DeleteFunc(slices.Clone(before), old)
 	slices.SortStableFunc(p.before, func(a, b Raised) int { return cmp.Compare(a.At, b.At) })
 	p.Raised = slices.Clone(p.before)
@@ -240,8 +241,8 @@ func (p *PoolPlan) From() int64 {
 		from, netted = min(from, u.from()), min(netted, u.At)
 	}
 	for _, u := range p.before {
-		if u.At > netted {
-			from = min(from, u.from())
+		if u.At > netted { // the charges of the snapshots that u has replaced may be older than its windows
+			from = min(from, u.from(), p.now-p.horizon+1)
 		}
 	}
 	return max(from, 1)
