@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) backfillPlanCommand() *cobra.Command {
-	cmd := command("plan", "Price a backfill and keep it as a plan; spends nothing without --ask", noArgs,
+	cmd := command("plan", "Price a backfill, keep it as a plan; spends nothing without --ask", noArgs,
 		func(context.Context, []string) error {
 			return usageError{errors.New("plan what? The kinds are uploads, search, videos and refresh")}
 		})

@@ -320,8 +320,8 @@ func TestATakenPortIsReportedBeforeAnythingStarts(t *testing.T) {
 	}
 	defer l.Close()
 	_, stderr := ingestCode(t, exitError, "serve", "--listen", l.Addr().String())
-	if !strings.Contains(stderr, "address already in use") || !strings.Contains(stderr, "--listen") {
-		t.Errorf("%s, want \"address already in use\" in it and \"--listen\" in it", stderr)
+	if !strings.Contains(stderr, "address already in use") || !strings.Contains(stderr, "Give another address") {
+		t.Errorf("%s, want \"address already in use\" in it and \"Give another address\" in it", stderr)
 	}
 	if _, err := os.Stat(os.Getenv("INGEST_DATA")); err == nil || len(sim.Log()) > 0 {
 		t.Errorf("something was started: %v, %d calls", err, len(sim.Log()))
