@@ -230,7 +230,7 @@ func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
 		}
 	}
 	if err != nil || again < 2 {
-		t.Errorf("nobody asked again: %+v, %v, want at least 2", slots, err)
+		t.Errorf("no run asked again: %+v, %v, want at least 2", slots, err)
 	}
 	for day := 1; d.status(t, b).Open() > 0 && day < 10; day++ {
 		d.now = d.now.Add(24*time.Hour + time.Minute)

@@ -185,7 +185,7 @@ func (j *judge) judge() {
 			every.once, newest.once, newest.reason, expected)
 	}
 	if len(slots) > 0 {
-		j.t.Errorf("%d slots that nobody expected: %v, want none", len(slots), slots)
+		j.t.Errorf("%d unexpected slots: %v, want none", len(slots), slots)
 	}
 	j.judgeCalls()
 }

@@ -220,10 +220,10 @@ func TestAnswersAreCompressedAndConditional(t *testing.T) {
 	}
 	etag := plain.Header.Get("ETag")
 	if resp := ask(h, "GET", "/v1/search?q=cup", "If-None-Match", etag); resp.StatusCode != 304 || body(t, resp) != "" {
-		t.Errorf("%d for what the client has, want 304 and \"\"", resp.StatusCode)
+		t.Errorf("%d for an answer that the client has, want 304 and \"\"", resp.StatusCode)
 	}
 	if resp := ask(h, "GET", "/v1/search?q=other", "If-None-Match", etag); resp.StatusCode != 200 {
-		t.Errorf("%d for what it has not, want 200", resp.StatusCode)
+		t.Errorf("%d for an answer that the client does not have, want 200", resp.StatusCode)
 	}
 	if cc := plain.Header.Get("Cache-Control"); cc != "public, max-age=10" {
 		t.Errorf("Cache-Control %q, want \"public, max-age=10\"", cc)
